@@ -9,7 +9,7 @@ from msgspec import Struct
 from ...ir import tir
 from ...ir.visit import walk
 
-_ALIGN = "buffer_dim_align"
+ALIGNMENT = "buffer_dim_align"
 
 
 class Alignment(Struct, frozen=True):
@@ -27,10 +27,14 @@ def alignments_in(func: tir.PrimFunc) -> dict[tir.Var, Alignment]:
     found: dict[tir.Var, Alignment] = {}
     for block in walk(func.body):
         if isinstance(block, tir.Block):
-            for index, axis, factor, offset in block.annotations.get(_ALIGN, ()):
+            for index, axis, factor, offset in block.annotations.get(ALIGNMENT, ()):
                 region = block.writes[int(index)]
                 rank = len(region.region)
                 found[region.buffer.data] = Alignment(axis % rank - rank, factor, offset)
+        elif isinstance(block, tir.Allocate):
+            for _, axis, factor, offset in block.annotations.get(ALIGNMENT, ()):
+                rank = len(block.extents)
+                found[block.buffer_var] = Alignment(axis % rank - rank, factor, offset)
     return found
 
 

@@ -7,14 +7,16 @@ buffer with strides into memory with dimensions; the compiler needs neither.
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.base import Attrs
 from ...ir.idioms import is_one
 from ...ir.jumps import has_jump
-from ...ir.simplify import simplify
-from .layout import span_of
+from .aligned_memory import ALIGNMENT
+from .layout import dimensions_of, span_of
 from .partition_points import HINT
 from .rewriter import Rewriter
 
@@ -31,6 +33,7 @@ def lower_opaque_blocks(func: tir.PrimFunc, with_pragmas: bool = False) -> tir.P
 class _Lowerer(Rewriter):
     def __init__(self, with_pragmas: bool) -> None:
         self._with_pragmas = with_pragmas
+        self._alignments: dict[tir.Var, list[tuple[Any, ...]]] = {}
         super().__init__(
             {
                 tir.BlockRealize: self._realize,
@@ -44,11 +47,28 @@ class _Lowerer(Rewriter):
     def _realize(self, realize: tir.BlockRealize) -> tir.Stmt:
         block, predicate = realize.block, self.rewrite(realize.predicate)
         body = self.rewrite(block.body)
+        if self._with_pragmas:
+            self._note_alignments(block)
         for buffer in reversed(block.alloc_buffers):
-            body = _allocate(self.buffer(buffer), body, self._with_pragmas)
+            body = self._allocation(self.buffer(buffer), body)
         if self._with_pragmas:
             body = _in_attributes(_pragmas(block.annotations), body)
         return body if is_one(predicate) else tir.IfThenElse(predicate, body, span=realize.span)
+
+    def _note_alignments(self, block: tir.Block) -> None:
+        """Keep the alignments of buffers that a block writes, for their allocations."""
+        for index, *alignment in block.annotations.get(ALIGNMENT, ()):
+            self._alignments.setdefault(block.writes[int(index)].buffer.data, []).append((0, *alignment))
+
+    def _allocation(self, buffer: tir.Buffer, body: tir.Stmt) -> tir.Stmt:
+        """Allocate the span of the buffer."""
+        extents = (span_of(buffer),) if buffer.strides else buffer.shape or (tir.IntImm("int64", 1),)
+        if self._with_pragmas and buffer.strides:
+            extents = dimensions_of(buffer) or extents
+        found = self._alignments.get(buffer.data)
+        annotations = {ALIGNMENT: tuple(found)} if found else {}
+        declared = tir.DeclBuffer(buffer, body)
+        return tir.Allocate(buffer.data, buffer.dtype, extents, TRUE, declared, annotations, span=buffer.span)
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         pragmas = _pragmas(stmt.annotations) if self._with_pragmas else {}
@@ -91,26 +111,3 @@ def _in_attributes(pragmas: dict[str, tir.PrimExpr], body: tir.Stmt) -> tir.Stmt
     for key, value in reversed([*pragmas.items()]):
         body = tir.AttrStmt(tir.IntImm("int32", 0), key, value, body)
     return body
-
-
-def _allocate(buffer: tir.Buffer, body: tir.Stmt, with_dimensions: bool) -> tir.Stmt:
-    """Allocate the span of the buffer."""
-    extents = (span_of(buffer),) if buffer.strides else buffer.shape or (tir.IntImm("int64", 1),)
-    if with_dimensions and buffer.strides:
-        extents = _dimensions(buffer) or extents
-    return tir.Allocate(buffer.data, buffer.dtype, extents, TRUE, tir.DeclBuffer(buffer, body), span=buffer.span)
-
-
-def _dimensions(buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...] | None:
-    """Return the extents of compact memory with the strides of `buffer`; None if no memory with its number of dimensions has these."""
-    shape, strides = buffer.shape, buffer.strides
-    if len(strides) != len(shape) or not is_one(strides[-1]) or len({size.dtype for size in (*shape, *strides)}) > 1:
-        return None
-    extents = [shape[0]]
-    for size, outer, inner in zip(shape[1:], strides, strides[1:], strict=False):
-        rest = make.equal(make.floormod(outer, inner), make.const(0, outer.dtype))
-        holds = make.less_equal(make.mul(size, inner), outer)
-        if not is_one(simplify(rest)) or not is_one(simplify(holds)):
-            return None
-        extents.append(simplify(make.floordiv(outer, inner)))
-    return tuple(extents)

@@ -26,6 +26,7 @@ from ...ir.software_pipeline import is_pipeline
 from ...ir.sums import Sum, render
 from ...ir.visit import rewrite, walk
 from .aligned_memory import Alignment, aligned_strides, alignments_in
+from .layout import dimensions_of
 from .layout import span_of as length_of
 from .rewriter import Rewriter
 from .uses import Scope, Use, Uses
@@ -217,7 +218,8 @@ class _Compacter(Rewriter):
         if not isinstance(stmt.body, tir.DeclBuffer) or stmt.body.buffer not in self._changed:
             return rebuilt
         buffer = self.buffer(stmt.body.buffer)
-        return replace(rebuilt, extents=(length_of(buffer),) if buffer.strides else buffer.shape)
+        extents = (dimensions_of(buffer) or (length_of(buffer),)) if buffer.strides else buffer.shape
+        return replace(rebuilt, extents=extents)
 
     def _region(self, region: tir.BufferRegion) -> tir.BufferRegion:
         rebuilt = self.rebuild(region)

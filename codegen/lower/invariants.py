@@ -25,12 +25,12 @@ from .rewriter import Rewriter
 _LIKELY = Op("tir.likely")
 
 
-def hoist_conditions(func: tir.PrimFunc, of_threads: bool = True) -> tir.PrimFunc:
+def hoist_conditions(func: tir.PrimFunc, of_threads: bool = True, out_of_threads: bool = False) -> tir.PrimFunc:
     """Return `func` with loop-invariant conditions hoisted; unless `of_threads`, only those that do not depend on the threads of
-    "thread_extent" attributes.
+    "thread_extent" attributes. With `out_of_threads`, conditions also leave such attributes inside others, if nothing synchronizes.
     """
     if of_threads:
-        return _hoisted(func, with_names=False)
+        return _hoisted(func, with_names=False, out_of_threads=out_of_threads)
     scopes = [
         node.node for node in distinct(func.body) if isinstance(node, tir.AttrStmt) and node.attr_key == "thread_extent"
     ]
@@ -44,8 +44,10 @@ def hoist_expressions(func: tir.PrimFunc) -> tir.PrimFunc:
     return _hoisted(func, with_names=True)
 
 
-def _hoisted(func: tir.PrimFunc, with_names: bool, fixed: frozenset[tir.Var] = frozenset()) -> tir.PrimFunc:
-    return replace(func, body=_Renamer().rewrite(_Hoister(with_names, fixed).rewrite(func.body)))
+def _hoisted(
+    func: tir.PrimFunc, with_names: bool, fixed: frozenset[tir.Var] = frozenset(), out_of_threads: bool = False
+) -> tir.PrimFunc:
+    return replace(func, body=_Renamer().rewrite(_Hoister(with_names, fixed, out_of_threads).rewrite(func.body)))
 
 
 class _Needs(Struct, frozen=True):
@@ -72,15 +74,30 @@ class _Hoister(Rewriter):
     branches of a condition have the same variable, until `_Renamer` renames them. Values of the variables `fixed` stay.
     """
 
-    def __init__(self, with_names: bool, fixed: frozenset[tir.Var] = frozenset()) -> None:
-        super().__init__({tir.For: self._for})
-        self._fixed = fixed
+    def __init__(self, with_names: bool, fixed: frozenset[tir.Var], out_of_threads: bool) -> None:
+        super().__init__({tir.For: self._for, **({tir.AttrStmt: self._attribute} if out_of_threads else {})})
+        self._fixed, self._launches = fixed, 0
         self._with_names = with_names
         self._needs: dict[tir.PrimExpr, _Needs] = {}
         self._writes: dict[tir.Stmt, frozenset[tir.Var]] = {}
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
         return self._hoisted(self.rebuild(stmt))
+
+    def _attribute(self, stmt: tir.AttrStmt) -> tir.Stmt:
+        is_launch = stmt.attr_key == "thread_extent" and isinstance(stmt.node, tir.IterVar)
+        self._launches += is_launch
+        launch: tir.AttrStmt = self.rebuild(stmt)
+        self._launches -= is_launch
+        inner = launch.body
+        if not is_launch or not self._launches or not isinstance(inner, tir.IfThenElse):
+            return launch
+        needs = _needs_of(inner.condition)
+        calls = any(isinstance(node, tir.Call) and has_effects(node) for node in walk(inner))
+        if needs.is_unknown or needs.read or needs.may_fault or launch.node.var in needs.variables or calls:
+            return launch
+        rest = None if inner.else_case is None else replace(launch, body=inner.else_case)
+        return replace(inner, then_case=replace(launch, body=inner.then_case), else_case=rest)
 
     def _hoisted(self, loop: tir.For) -> tir.Stmt:
         if loop.thread_binding is not None or loop.annotations:

@@ -8,7 +8,9 @@ from functools import reduce
 from ...ir import make, tir
 from ...ir.diagnostics import error
 from ...ir.dtype import parse_dtype
+from ...ir.idioms import is_one
 from ...ir.intern import has_effects
+from ...ir.simplify import simplify
 from .vectors import add, multiply, widen
 
 Convert = Callable[[tir.PrimExpr], tir.PrimExpr]
@@ -76,3 +78,18 @@ def narrow_index(buffer: tir.Buffer, indices: tuple[tir.PrimExpr, ...]) -> tir.P
 
 def _as_int32(index: tir.PrimExpr) -> tir.PrimExpr:
     return tir.IntImm("int32", index.value) if isinstance(index, tir.IntImm) else index
+
+
+def dimensions_of(buffer: tir.Buffer) -> tuple[tir.PrimExpr, ...] | None:
+    """Return the extents of compact memory with the strides of `buffer`; None if no memory with its number of dimensions has these."""
+    shape, strides = buffer.shape, buffer.strides
+    if len(strides) != len(shape) or not is_one(strides[-1]) or len({size.dtype for size in (*shape, *strides)}) > 1:
+        return None
+    extents = [shape[0]]
+    for size, outer, inner in zip(shape[1:], strides, strides[1:], strict=False):
+        rest = make.equal(make.floormod(outer, inner), make.const(0, outer.dtype))
+        holds = make.less_equal(make.mul(size, inner), outer)
+        if not is_one(simplify(rest)) or not is_one(simplify(holds)):
+            return None
+        extents.append(simplify(make.floordiv(outer, inner)))
+    return tuple(extents)

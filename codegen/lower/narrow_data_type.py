@@ -35,7 +35,7 @@ def narrow_data_types(func: tir.PrimFunc, target_bits: int) -> tir.PrimFunc:
         return func
     kept = _kept(func.body, domains, target_bits)
     narrowed = {var: replace(var, dtype=f"int{target_bits}") for var in wide if var not in kept}
-    return replace(func, body=_Narrower(narrowed).rewrite(func.body)) if narrowed else func
+    return replace(func, body=_Narrower(narrowed, domains).rewrite(func.body)) if narrowed else func
 
 
 def _bits(dtype: str) -> int:
@@ -91,8 +91,12 @@ def _computed(node: Any) -> Iterator[Any]:
             yield from _computed(child)
 
 
+_QUOTIENTS = (tir.Div, tir.Mod, tir.FloorDiv, tir.FloorMod, tir.Min, tir.Max)
+"""Operators whose results fit where their operands do, if divisors are positive."""
+
+
 class _Narrower(Rewriter):
-    def __init__(self, narrowed: dict[tir.Var, tir.Var]) -> None:
+    def __init__(self, narrowed: dict[tir.Var, tir.Var], domains: dict[tir.Var, tir.Range]) -> None:
         rules: dict[type[Any], Any] = {
             tir.For: self._for, tir.AttrStmt: self._attribute, tir.IterVar: self._axis, tir.BlockRealize: self._realize,
             tir.BufferStore: self._store, tir.Cast: self._cast, tir.Call: self._call, tir.Select: self._select,
@@ -105,6 +109,7 @@ class _Narrower(Rewriter):
         )  # fmt: skip
         super().__init__({**rules, **dict.fromkeys(operators, self._operator)})
         self._narrowed = narrowed
+        self._domains = {**domains, **{narrowed[var]: domain for var, domain in domains.items() if var in narrowed}}
         self.values.update(narrowed)
 
     def _operator(self, node: Any) -> tir.PrimExpr:
@@ -128,7 +133,22 @@ class _Narrower(Rewriter):
         return replace(call, args=tuple(map(_restored, args, call.args)))
 
     def _cast(self, node: tir.Cast) -> tir.PrimExpr:
-        return make.cast(self.rewrite(node.value), node.dtype)
+        value = self.rewrite(node.value)
+        narrow = self._in_dtype(value, node.dtype)
+        return make.cast(value, node.dtype) if narrow is None else narrow
+
+    def _in_dtype(self, value: tir.PrimExpr, dtype: str) -> tir.PrimExpr | None:
+        """Return a quotient, remainder, minimum or maximum of operands that are widened, computed in `dtype`; None for other values."""
+        if not isinstance(value, _QUOTIENTS) or not is_int(dtype) or not is_int(value.dtype) or is_vector(value.dtype):
+            return None
+        if not isinstance(value, tir.Min | tir.Max) and const_bounds(value.b, self._domains).min < 1:
+            return None
+        a, b = (self._operand(part, dtype) for part in (value.a, value.b))
+        return None if a is None or b is None else replace(value, a=a, b=b, dtype=dtype)
+
+    def _operand(self, value: tir.PrimExpr, dtype: str) -> tir.PrimExpr | None:
+        found = _before_widening(value, dtype)
+        return self._in_dtype(value, dtype) if found is None else found
 
     def _let(self, let: tir.LetStmt | tir.Let) -> Any:
         rebuilt = self.rebuild(let)
@@ -174,6 +194,18 @@ class _Narrower(Rewriter):
         rebuilt = self.rebuild(realize)
         values = zip(rebuilt.block.iter_vars, rebuilt.iter_values, strict=True)
         return replace(rebuilt, iter_values=tuple([make.cast(value, axis.var.dtype) for axis, value in values]))
+
+
+def _before_widening(value: tir.PrimExpr, dtype: str) -> tir.PrimExpr | None:
+    """Return `value` in `dtype` if it is a constant, or widened, and fits; otherwise None."""
+    bits = parse_dtype(dtype).bits
+    if isinstance(value, tir.IntImm):
+        return make.const(value.value, dtype) if -(2 ** (bits - 1)) <= value.value < 2 ** (bits - 1) else None
+    inner = value.value if isinstance(value, tir.Cast) else None
+    if inner is None or not is_int(inner.dtype) or is_vector(inner.dtype):
+        return None
+    source = parse_dtype(inner.dtype)
+    return make.cast(inner, dtype) if source.code == parse_dtype(dtype).code == "int" and source.bits <= bits else None
 
 
 def _together(a: tir.PrimExpr, b: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:

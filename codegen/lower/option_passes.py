@@ -190,8 +190,8 @@ def hoist_if(mod: IRModule, of_threads: bool = False) -> IRModule:
     """Move loop-invariant conditions out of loops; those that depend on threads of "thread_extent" attributes only with `of_threads`, as
     in the compiler, or if the option `support_block_scope_hoisting` of "tir.HoistIfThenElse" of the context asks for it.
     """
-    is_asked = of_threads or _options("tir.HoistIfThenElse", HoistOptions).support_block_scope_hoisting
-    step = deep(on_loops(lambda func: hoist_conditions(func, is_asked)))
+    is_asked = not of_threads and _options("tir.HoistIfThenElse", HoistOptions).support_block_scope_hoisting
+    step = deep(on_loops(lambda func: hoist_conditions(func, of_threads or is_asked, is_asked)))
     return map_functions(mod, tir.PrimFunc, step)
 
 

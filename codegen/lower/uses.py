@@ -120,7 +120,7 @@ class Uses:
         path: tuple[Scope, ...],
         conditions: tuple[tir.PrimExpr, ...],
     ) -> None:
-        """Record that a block matches a buffer. It may read what it declares to; what it certainly writes is not known."""
+        """Record that a block matches a buffer. It reads the region if it declares so; its writes may be partial."""
         buffer = match.source.buffer
         if buffer not in self.of:
             self.escaped.add(buffer.data)

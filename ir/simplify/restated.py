@@ -1,12 +1,14 @@
-"""Comparisons in the form in which a program states them, for `tir.transform.Simplify`.
+"""Comparisons, minima and maxima in the form in which a program states them, for `tir.transform.Simplify`.
 
-The normal form of `i <= 5` and of `i < 6` is one: `i < 6`. The pass keeps the form that the author chose. As in TVM, it also narrows
+The normal form of `i <= 5` and of `i < 6` is one: `i < 6`. The pass keeps the form that the author chose, and
+`T.max(0, i)` as well. As in TVM, it also narrows
 comparisons under the facts at their place: `i <= j` is `i == j` where `j <= i` is known, and `i < j` where `i != j` is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from .. import tir
 from ..dtype import is_index
@@ -14,23 +16,43 @@ from ..sums import Sum
 from ..visit import children, distinct, rewrite
 from .core import Simplifier
 
+_Bound: TypeAlias = tuple[type[tir.Min | tir.Max], int]
+"""The kind of an extremum, and a constant operand of it."""
 _INVERTED = {tir.LT: tir.LE, tir.LE: tir.LT, tir.GT: tir.LE, tir.GE: tir.LT}
 _STATED = {tir.LT: tir.LT, tir.LE: tir.LE, tir.GT: tir.LT, tir.GE: tir.LE}
 """The comparison, strict or not, that each one is with its operands in order; and of its negation."""
 
 
 def restated(s: Simplifier, found: tir.PrimExpr, written: tir.PrimExpr) -> tir.PrimExpr:
-    """Return `found`, the normal form of `written`, with comparisons of integers as strict as those that were written."""
-    if not any(isinstance(node, tir.CmpOp) for node in distinct(found)):
+    """Return `found`, the normal form of `written`, with comparisons of integers as strict as those that were written, and with the
+    constants of minima and maxima at the side at which all of them were.
+    """
+    parts = [type(node) for node in distinct(found)]
+    has_extrema = tir.Min in parts or tir.Max in parts
+    if not has_extrema and not any(issubclass(part, tir.CmpOp) for part in parts):
         return found
     kinds = {s.visit(part): kind for part, kind in _comparisons(written)}
+    leading = _leading_constants(written) if has_extrema else set[_Bound]()
 
     def restate(node: object) -> tir.PrimExpr | None:
+        if isinstance(node, tir.Min | tir.Max) and isinstance(node.b, tir.IntImm):
+            is_leading = not isinstance(node.a, tir.IntImm) and (type(node), node.b.value) in leading
+            return type(node)(node.dtype, node.b, node.a) if is_leading else None
         if not (isinstance(node, tir.CmpOp) and is_index(node.a.dtype)):
             return None
         return _narrowed(s, _as_strict_as(s, node, kinds.get(node, type(node))))
 
     return rewrite(found, restate)
+
+
+def _leading_constants(expr: tir.PrimExpr) -> set[_Bound]:
+    """Return the constants that are always the first operand of a minimum or a maximum in `expr`."""
+    extrema = [node for node in distinct(expr) if isinstance(node, tir.Min | tir.Max)]
+    first, second = (
+        {(type(node), end.value) for node in extrema if isinstance(end := getattr(node, side), tir.IntImm)}
+        for side in "ab"
+    )
+    return first - second
 
 
 def _comparisons(expr: tir.PrimExpr) -> Iterator[tuple[tir.PrimExpr, type[tir.CmpOp]]]:

@@ -336,3 +336,87 @@ def test_matched_buffers_of_another_layout_are_refused() -> None:
     assert str(caught.value).splitlines()[0] == (
         "error[E0706]: matched buffer 'M' declares stride as offset or stride, where its region has T.int64(1)"
     )
+
+
+def test_conditions_leave_the_attributes_of_inner_threads_if_asked() -> None:
+    before = module(
+        """
+        with T.launch_thread("threadIdx.x", 4) as t:
+            for i in range(2):
+                with T.launch_thread("blockIdx.x", 2) as b:
+                    if t < 3:
+                        A[t * 4 + b * 2 + i] = x
+                    else:
+                        A[t * 4 + b * 2 + i] = y
+        """
+    )
+    synchronizes = module(
+        """
+        with T.launch_thread("blockIdx.x", 4) as b:
+            with T.launch_thread("threadIdx.x", 2) as t:
+                if b < 3:
+                    A[b * 2 + t] = x
+                    T.tvm_storage_sync("shared")
+        """
+    )
+    assert tir.transform.HoistIfThenElse()(before).script() == before.script()
+    with tvms.transform.PassContext(config={"tir.HoistIfThenElse": {"support_block_scope_hoisting": True}}):
+        after = tir.transform.HoistIfThenElse()(before)
+        assert tir.transform.HoistIfThenElse()(synchronizes).script() == synchronizes.script()
+    (launch,) = (
+        node for node in walk(after["main"]) if isinstance(node, tir.AttrStmt) and node.node.thread_tag == "threadIdx.x"
+    )
+    assert isinstance(launch.body, tir.IfThenElse)
+    same_results(before, after)
+
+
+def test_alignments_pass_from_blocks_to_allocations() -> None:
+    before = module(
+        """
+        for i in range(4):
+            with T.block("around"):
+                T.reads(B[i * 8:i * 8 + 8])
+                T.writes(A[i])
+                C = T.alloc_buffer((4, 8), "int32")
+                for j in range(8):
+                    with T.block("c"):
+                        T.reads(B[i * 8 + j])
+                        T.writes(C[i, j])
+                        T.block_attr({"buffer_dim_align": [[0, 0, 16, 5]]})
+                        C[i, j] = B[i * 8 + j]
+                A[i] = C[i, 7]
+        """
+    )
+    after = tir.transform.CompactBufferAllocation()(tir.transform.LowerOpaqueBlock()(before))
+    (memory,) = (node for node in walk(after["main"]) if isinstance(node, tir.Allocate))
+    assert [str(extent) for extent in memory.extents] == ["1", "21"]
+    assert tuple(memory.annotations["buffer_dim_align"]) == ((0, 0, 16, 5),)
+    same_results(before, after)
+
+
+def test_quotients_of_widened_operands_are_narrowed() -> None:
+    body = """
+    for i in range(T.int64(8)):
+        A[i] = T.cast(T.Div(T.cast(B[i], "int64"), T.max(i - T.int64(3), T.int64(1))), "int32")
+        A[i + T.int64(8)] = T.cast(T.Div(T.cast(B[i], "int64"), i - T.int64(9)), "int32")
+        A[i + T.int64(16)] = T.cast(T.cast(B[i], "int64") * T.cast(B[i], "int64") // T.int64(3), "int32")
+    """
+    before = module(body)
+    after = tir.transform.NarrowDataType(32)(before)
+    kinds = [node.dtype for node in walk(after["main"]) if isinstance(node, tir.Div | tir.FloorDiv)]
+    assert kinds == ["int32", "int64", "int64"]
+    same_results(before, after)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("T.max(0, x + 0)", "T.max(0, x)"),
+        ("T.max(x + 0, 0)", "T.max(x, 0)"),
+        ("T.max(0, x + 0) + T.max(y, 0)", "T.max(x, 0) + T.max(y, 0)"),
+        ("T.min(7, T.max(0, y + 0))", "T.min(7, T.max(0, y))"),
+        ("T.max(0, T.max(3, y))", "T.max(3, y)"),
+    ],
+)
+def test_constants_of_extrema_stay_at_their_side(value: str, expected: str) -> None:
+    assert tir.transform.Simplify()(module(f"A[0] = {value}")).script() == module(f"A[0] = {expected}").script()
