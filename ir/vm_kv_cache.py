@@ -321,9 +321,21 @@ class PagedCache:
             )
         sequence.window, sequence.sink, sequence.offset = window, sink, sink
 
+    def _ready(self, number: int) -> CachedSequence:
+        """Return a sequence that is about to change; the step ends if the sequence takes part in it."""
+        sequence = self.table[number]
+        if self._step is not None and number in self._step.numbers:
+            self.end()
+        return sequence
+
+    def remove(self, number: int) -> None:
+        """Remove a sequence."""
+        self._ready(number)
+        self.table.remove(number)
+
     def pop(self, number: int, positions: int) -> None:
         """Remove the last positions of a sequence."""
-        if self.table[number].tree.parents:
+        if self._ready(number).tree.parents:
             raise uncommitted(number)
         self.table.pop(number, positions)
 
@@ -334,7 +346,7 @@ class PagedCache:
                 f"expected {count(len(numbers), 'node')}, got {len(leaves)}", "pass one node for each sequence"
             )
         for number, leaf in zip(numbers, leaves, strict=True):
-            nodes = len(self.table[number].tree.parents)
+            nodes = len(self._ready(number).tree.parents)
             if not -1 <= leaf < nodes:
                 said = f"the tree of sequence {number} has {count(nodes, 'node')}, and no node {leaf}"
                 raise refused(said, "accept one of its nodes, or -1 for none")
@@ -385,6 +397,9 @@ def refused(message: str, help: str) -> TvmsError:
 
 def _check_shape(name: str, value: Any, shape: Sequence[int | None], rows: int = 0) -> None:
     """Raise TvmsError E0705 if an array has another shape, or fewer rows."""
+    if not hasattr(value, "shape"):
+        said = f"'{name}': expected an array, got {type(value).__name__}"
+        raise error("E0702", said, None, "pass an array of NumPy, or a tensor of tvms.runtime")
     fits = len(value.shape) == len(shape) and all(
         wanted in (None, size) for size, wanted in zip(value.shape, shape, strict=True)
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from inspect import signature
+from operator import index
 from typing import Any, TypeVar, cast
 
 from .diagnostics import error
@@ -86,17 +88,49 @@ def _of_cache(name: str) -> Callable[[_Function], _Function]:
     """Register a function of a cache and other arguments; TvmsError E0702 if the first argument is something else."""
 
     def register(function: _Function) -> _Function:
+        parameters = list(signature(function).parameters.values())[1:]
+        least, most = sum(parameter.default is parameter.empty for parameter in parameters), len(parameters)
+        known = {"int": _integer, "Sequence[int]": _integers, "Sequence[int] | None": _integers}
+
         @wraps(function)
-        def call(cache: Any, *args: Any) -> Any:
+        def call(cache: Any = None, *args: Any) -> Any:
             if not isinstance(cache, PagedCache):
                 help = "pass the result of vm.builtin.paged_attention_kv_cache_create"
                 raise error("E0702", f"'{name}': expected a paged cache, got {type(cache).__name__}", None, help)
-            return function(cache, *args)
+            if not least <= len(args) <= most:
+                expected = f"{least} to {most}" if least < most else str(most)
+                help = f"pass (cache, {', '.join(parameter.name for parameter in parameters)})"
+                raise error(
+                    "E0701", f"'{name}': expected {expected} arguments after the cache, got {len(args)}", None, help
+                )
+            given = list(args)
+            for at, (parameter, value) in enumerate(zip(parameters, args, strict=False)):
+                if parameter.annotation in known and value is not parameter.default:
+                    given[at] = known[parameter.annotation](f"'{name}': argument '{parameter.name}'", value)
+            return function(cache, *given)
 
         register_func(name, call)
         return function
 
     return register
+
+
+def _integer(what: str, value: Any) -> int:
+    """Return `value` as an integer; TvmsError E0702 for another kind of value."""
+    try:
+        return index(value)
+    except TypeError:
+        said = f"{what} must be an integer, got {type(value).__name__}"
+        raise error("E0702", said, None, "pass an integer") from None
+
+
+def _integers(what: str, values: Any) -> list[int]:
+    """Return `values` as integers; TvmsError E0702 for anything else."""
+    try:
+        return [index(value) for value in values]
+    except TypeError:
+        said = f"{what} must be a sequence of integers, got {type(values).__name__}"
+        raise error("E0702", said, None, "pass a tuple or list of integers") from None
 
 
 # --- Sequences
@@ -111,25 +145,25 @@ def kv_state_clear(cache: PagedCache) -> None:
 @_of_cache("vm.builtin.kv_state_add_sequence")
 def kv_state_add_sequence(cache: PagedCache, seq_id: int) -> None:
     """Add an empty sequence; TvmsError E0728 if it exists."""
-    cache.table.add(int(seq_id))
+    cache.table.add(seq_id)
 
 
 @_of_cache("vm.builtin.kv_state_remove_sequence")
 def kv_state_remove_sequence(cache: PagedCache, seq_id: int) -> None:
     """Remove a sequence; TvmsError E0728 if there is none."""
-    cache.table.remove(int(seq_id))
+    cache.remove(seq_id)
 
 
 @_of_cache("vm.builtin.kv_state_fork_sequence")
 def kv_state_fork_sequence(cache: PagedCache, parent_seq_id: int, child_seq_id: int, fork_pos: int = -1) -> None:
     """Add a sequence that starts with the first `fork_pos` positions of another, all for -1. TvmsError E0728, E0729 or E0722."""
-    cache.table.fork(int(parent_seq_id), int(child_seq_id), int(fork_pos))
+    cache.table.fork(parent_seq_id, child_seq_id, fork_pos)
 
 
 @_of_cache("vm.builtin.kv_state_popn")
 def kv_state_popn(cache: PagedCache, seq_id: int, n: int) -> None:
     """Remove the last `n` positions of a sequence; TvmsError E0728, or E0729 if it has fewer."""
-    cache.pop(int(seq_id), int(n))
+    cache.pop(seq_id, n)
 
 
 @_of_cache("vm.builtin.kv_state_begin_forward")
@@ -154,7 +188,7 @@ def enable_sliding_window_for_seq(
     cache: PagedCache, seq_id: int, sliding_window_size: int, attn_sink_size: int
 ) -> None:
     """Let a sequence keep `sliding_window_size` positions: the first `attn_sink_size`, and the last. TvmsError E0728 or E0729."""
-    cache.set_window(int(seq_id), int(sliding_window_size), int(attn_sink_size))
+    cache.set_window(seq_id, sliding_window_size, attn_sink_size)
 
 
 @_of_cache("vm.builtin.attention_kv_cache_commit_accepted_token_tree_nodes")
@@ -190,7 +224,7 @@ def attention_with_fused_qkv(cache: PagedCache, layer_id: int, sm_scale: float, 
 
     `qkv` is (n, q heads + 2 kv heads, dim), `output` (n, q heads, dim). TvmsError E0722 without a step, E0705 for another shape.
     """
-    cache.attend_fused(int(layer_id), sm_scale, qkv, output)
+    cache.attend_fused(layer_id, sm_scale, qkv, output)
 
 
 @_of_cache("vm.builtin.attention_kv_cache_attention_with_shared_kv")
@@ -198,7 +232,7 @@ def attention_with_shared_kv(
     cache: PagedCache, source_layer_id: int, sm_scale: float, q: Any, current_k: Any, current_v: Any, output: Any
 ) -> None:
     """Attend with q (n, q heads, dim) to the keys and values of a layer that has those of this step; E0722 if it has not."""
-    cache.attend_shared(int(source_layer_id), sm_scale, q, output)
+    cache.attend_shared(source_layer_id, sm_scale, q, output)
 
 
 @_of_cache("vm.builtin.attention_kv_cache_self_attention")
@@ -206,13 +240,13 @@ def self_attention(
     cache: PagedCache, layer_id: int, sm_scale: float, q: Any, k: Any, v: Any, output: Any, lse: Any
 ) -> None:
     """Attend to the keys and values of the step, which are given; `lse` (n, q heads) gets the base-2 logarithms of the sums."""
-    cache.attend_self(int(layer_id), sm_scale, q, k, v, output, lse)
+    cache.attend_self(layer_id, sm_scale, q, k, v, output, lse)
 
 
 @_of_cache("vm.builtin.attention_kv_cache_cross_attention")
 def cross_attention(cache: PagedCache, layer_id: int, sm_scale: float, q: Any, output: Any, lse: Any) -> None:
     """Attend to the positions before the step; `lse` (n, q heads) gets the base-2 logarithms of the sums."""
-    cache.attend_cached(int(layer_id), sm_scale, q, output, lse)
+    cache.attend_cached(layer_id, sm_scale, q, output, lse)
 
 
 @_of_cache("vm.builtin.attention_kv_cache_merge_attn_output_inplace")
@@ -230,4 +264,4 @@ def get_query_positions(cache: PagedCache) -> Any:
 @_of_cache("vm.builtin.attention_kv_cache_debug_get_kv")
 def debug_get_kv(cache: PagedCache, seq_id: int, start_pos: int, end_pos: int, k_data: Any, v_data: Any) -> None:
     """Write keys and values of positions to arrays (layers, end_pos - start_pos, kv heads, dim). TvmsError E0728, E0729 or E0705."""
-    cache.get(int(seq_id), int(start_pos), int(end_pos), k_data, v_data)
+    cache.get(seq_id, start_pos, end_pos, k_data, v_data)

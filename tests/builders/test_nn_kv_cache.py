@@ -187,6 +187,53 @@ def test_wrong_uses_are_refused_and_change_nothing(kernels: dict[str, Any], rand
     )
 
 
+def test_arguments_of_wrong_kinds_are_refused(kernels: dict[str, Any]) -> None:
+    cache = create(kernels)
+    assert refusal(lambda: call("kv_state_popn", cache)) == (
+        "error[E0701]: 'vm.builtin.kv_state_popn': expected 2 arguments after the cache, got 0\n"
+        "  = help: pass (cache, seq_id, n)"
+    )
+    assert refusal(lambda: call("kv_state_fork_sequence", cache, 1)) == (
+        "error[E0701]: 'vm.builtin.kv_state_fork_sequence': expected 2 to 3 arguments after the cache, got 1\n"
+        "  = help: pass (cache, parent_seq_id, child_seq_id, fork_pos)"
+    )
+    assert refusal(lambda: call("kv_state_add_sequence", cache, "a")) == (
+        "error[E0702]: 'vm.builtin.kv_state_add_sequence': argument 'seq_id' must be an integer, got str\n"
+        "  = help: pass an integer"
+    )
+    assert refusal(lambda: call("kv_state_begin_forward", cache, "a", (1,))) == (
+        "error[E0702]: 'vm.builtin.kv_state_begin_forward': argument 'seq_ids' must be a sequence of integers, got str\n"
+        "  = help: pass a tuple or list of integers"
+    )
+    call("kv_state_add_sequence", cache, np.int64(0))
+    call("kv_state_begin_forward", cache, np.array([0]), [1])
+    assert refusal(lambda: call("attention_kv_cache_attention_with_fused_qkv", cache, 0, 1.0, [], None)) == (
+        "error[E0702]: 'qkv': expected an array, got list\n"
+        "  = help: pass an array of NumPy, or a tensor of tvms.runtime"
+    )
+
+
+@pytest.mark.parametrize("change", [("kv_state_popn", 0, 2), ("kv_state_remove_sequence", 0)])
+def test_a_step_ends_when_a_sequence_in_it_changes(
+    kernels: dict[str, Any], change: tuple[Any, ...], random: np.random.Generator
+) -> None:
+    cache = create(kernels, RopeMode.NONE, slides=True)
+    for number in (0, 1):
+        call("kv_state_add_sequence", cache, number)
+    call("attention_kv_cache_enable_sliding_window_for_seq", cache, 0, 6, 1)
+    call("kv_state_begin_forward", cache, (0,), (20,))
+    call(change[0], cache, *change[1:])
+    qkv = random.standard_normal((20, Q_HEADS + 2 * KV_HEADS, DIM)).astype(np.float32)
+    attend = ("attention_kv_cache_attention_with_fused_qkv", cache, 0, SCALE, qkv, qkv[:, :Q_HEADS].copy())
+    assert "no forward step of the cache was begun" in refusal(lambda: call(*attend))
+    call("kv_state_begin_forward", cache, (1,), (20,))
+    call("kv_state_remove_sequence", cache, 1)
+    if change[0] == "kv_state_popn":
+        assert call("attention_kv_cache_get_total_sequence_length", cache) == 4
+        call("kv_state_remove_sequence", cache, 0)
+    assert call("attention_kv_cache_empty", cache)
+
+
 def test_caches_that_are_not_supported_say_so(kernels: dict[str, Any]) -> None:
     assert refusal(lambda: create(kernels, kinds=(1, 1))) == (
         "error[E0729]: multi-head latent attention (MLA) is not supported\n"
