@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+import numpy as np
+
 from .. import tir
-from ..access import full_region
 from ..base import IRModule, Node
-from ..equal import structural_equal
-from ..visit import children, walk
+from ..visit import children
+from .buffers import compile_buffer
 from .expressions import compile_all
 from .frame import Access, Frame, Observer, fault
+from .memory import Array
 
 _Region: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """The first index and the extent of each dimension."""
@@ -46,10 +48,7 @@ class Trap(Observer):
             if declared is None or access.buffer.data in declared.own:
                 return
             is_write = isinstance(access, tir.BufferStore)
-            regions = declared.regions(access.buffer, is_write)
-            if not any(_holds(region, indices) for region in regions) and not (
-                access.buffer in declared.views and declared.is_all(access.buffer.data, is_write)
-            ):
+            if not declared.holds(access.buffer, indices, is_write, frame):
                 verb, form = ("writes", "T.writes") if is_write else ("reads", "T.reads")
                 element = f"{access.buffer.name}[{', '.join(map(str, indices))}]"
                 said = f"block '{block.name_hint}' {verb} {element}, which it does not declare"
@@ -63,29 +62,35 @@ class _Declared:
         mine = (*block.alloc_buffers, *[match.buffer for match in block.match_buffers])
         self.own = {buffer.data for buffer in mine}
         """Memory that the block defines; accesses to it are not checked."""
-        self.views = {node.buffer for node in walk(block.body) if isinstance(node, tir.DeclBuffer)}
-        """Buffers that are declared in the block. They may be views of all memory of a buffer in its regions."""
         self._compiled = [
             (part.buffer, _compile(part), i >= len(block.reads)) for i, part in enumerate((*block.reads, *block.writes))
         ]
-        self._whole = {
-            part.buffer for part in (*block.reads, *block.writes) if structural_equal(part, full_region(part.buffer))
-        }
         self._now: list[tuple[tir.Buffer, _Region, bool]] = []
 
     def enter(self, frame: Frame) -> None:
         self._now = [(buffer, region(frame), is_written) for buffer, region, is_written in self._compiled]
 
-    def regions(self, buffer: tir.Buffer, is_write: bool) -> Iterator[_Region]:
-        """Yield the regions in which the block may write `buffer` or, unless `is_write`, read it."""
-        return (region for other, region, is_written in self._now if other is buffer and (is_written or not is_write))
+    def holds(self, buffer: tir.Buffer, indices: tuple[int, ...], is_write: bool, frame: Frame) -> bool:
+        """Return whether the block may write an element or, unless `is_write`, read it. Regions of other buffers of the same memory count."""
+        regions = [
+            (other, region) for other, region, is_written in self._now
+            if other.data is buffer.data and (is_written or not is_write)
+        ]  # fmt: skip
+        if any(other is buffer and _holds(region, indices) for other, region in regions):
+            return True
+        others = [_bytes(other, region, frame) for other, region in regions if other is not buffer]
+        element = (indices, (1,) * len(indices))
+        return bool(others) and bool(np.isin(_bytes(buffer, element, frame), np.concatenate(others)).all())
 
-    def is_all(self, data: tir.Var, is_write: bool) -> bool:
-        """Return whether the block may write or, unless `is_write`, read all of a buffer of the memory `data`."""
-        return any(
-            other.data is data and other in self._whole and (is_written or not is_write)
-            for other, _, is_written in self._now
-        )
+
+def _bytes(buffer: tir.Buffer, region: _Region, frame: Frame) -> Array:
+    """Return the positions of the bytes of a region in its memory."""
+    view = compile_buffer(buffer)(frame)
+    size = view.flat.itemsize * view.lanes
+    places = np.array([view.offset])
+    for first, extent, stride in zip(*region, view.strides, strict=True):
+        places = (places[:, None] + (first + np.arange(extent)) * stride).ravel()
+    return (view.pointer.offset + places[:, None] * size + np.arange(size)).ravel()
 
 
 def _compile(part: tir.BufferRegion) -> Callable[[Frame], _Region]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -94,3 +95,35 @@ def test_a_loop_ends_or_goes_on_early(jump: str, expected: list[int]) -> None:
     array = np.zeros(4, "int32")
     call_prim_func(tir.PrimFunc((handle,), loop, buffer_map={handle: buffer}), [array])
     assert array.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("view", "store", "outside"),
+    [
+        ('(2, 3), "int32", data=N.data', "V[vi, vj] = 1", ("", "V[0, 2]")),
+        ('(6,), "int32", data=N.data', "V[vi * 3 + vj] = 1", ("", "V[2]")),
+        ('(2, 3), "int32", data=N.data, strides=(1, 2)', "V[vi, vj] = 1", ("V[0, 2]", "V[0, 1]")),
+        ('(2, 12), "int8", data=N.data', "V[vi, vj * 4 + 3] = T.int8(1)", ("", "V[0, 11]")),
+        ('(2, 3), "int32", data=N.data, elem_offset=1', "V[vi, vj] = 1", ("V[0, 2]", "V[0, 1]")),
+    ],
+)
+def test_a_trap_compares_elements_of_memory(view: str, store: str, outside: tuple[str, str]) -> None:
+    for width, element in zip((3, 2), outside, strict=True):
+        module = tvms.parse(f"""
+T.prim_func main(N: T.Buffer((3, 3), "int32")):
+    V = T.decl_buffer({view})
+    for i in range(2):
+        with T.block("outer"):
+            vi = T.axis.spatial(2, i)
+            T.reads()
+            T.writes(N[vi, 0:{width}])
+            for j in range(3):
+                with T.block("inner"):
+                    vj = T.axis.spatial(3, j)
+                    {store}
+""")
+        with nullcontext() if not element else pytest.raises(tvms.TvmsError) as caught:
+            run(module, "main", [np.zeros((3, 3), "int32")], observer=Trap(module))
+        if caught is not None:
+            said = f"block 'outer' writes {element}, which it does not declare"
+            assert [(found.code, found.message) for found in caught.value.diagnostics] == [("E0720", said)]
