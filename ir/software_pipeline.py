@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from . import tir
-from .access import detect_regions
+from .access import detect_regions, full_region
 from .base import Op
 from .idioms import sequence
 from .jumps import has_jump
@@ -218,9 +218,22 @@ def as_block(stmt: tir.Stmt, buffers: Sequence[tir.Buffer] = ()) -> tir.Block:
         own = (*stmt.block.alloc_buffers, *buffers)
         return replace(stmt.block, alloc_buffers=own) if buffers else stmt.block
     block = tir.Block((), (), (), "", stmt, alloc_buffers=tuple(buffers))
-    own = {buffer for node in walk(block) if isinstance(node, tir.Block) for buffer in node.alloc_buffers}
-    used = dict.fromkeys(node for node in walk(stmt) if isinstance(node, tir.Buffer) and node not in own)
-    reads, writes, both = detect_regions(block, used)
+    mine, inner = set[tir.Var](), set[tir.Buffer]()
+    for node in walk(block):
+        if isinstance(node, tir.Block):
+            mine.update(buffer.data for buffer in node.alloc_buffers)
+        elif isinstance(node, tir.Allocate):
+            mine.add(node.buffer_var)
+        elif isinstance(node, tir.DeclBuffer):
+            inner.add(node.buffer)
+    used = dict.fromkeys(node for node in walk(stmt) if isinstance(node, tir.Buffer) and node.data not in mine)
+    outer = {buffer.data: buffer for buffer in used if buffer not in inner}
+    viewed = {buffer.data: outer[buffer.data] for buffer in used if buffer in inner and buffer.data in outer}
+    reads, writes, both = (
+        tuple([region for region in regions if region.buffer.data not in viewed])
+        for regions in detect_regions(block, used)
+    )
+    both = (*both, *map(full_region, viewed.values()))  # views are declared inside only
     return replace(block, reads=(*reads, *both), writes=(*writes, *both))
 
 
