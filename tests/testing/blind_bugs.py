@@ -264,8 +264,7 @@ SECOND = (
            'if printer.in_relax and dtype in ("int64", "bool"):', 'if printer.in_relax and dtype in ("int64", "int32", "bool"):'),
     # A[0] < B[0] in bfloat16, both negative
     Mutant("bfloat16 is compared by its bits", "floats", "codegen/lower/small_floats.py",
-           "            return replace(node, a=_widen(node.a), b=_widen(node.b))\n        return tir.Cast",
-           "            return node\n        return tir.Cast"),
+           "            return replace(node, a=a, b=b)\n", "            return node\n"),
     # v: T.int32 = A[0]; A[0] = v + 1; if v == A[0]: B[0] = 1
     Mutant("a variable stays equal to the memory that it was read from", "simplify", "ir/simplify/statements.py",
            "if is_index(value.dtype) and _is_lasting(value):", "if is_index(value.dtype):"),

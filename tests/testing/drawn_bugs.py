@@ -92,8 +92,9 @@ DRAWN = (
     # --- GPU
     Mutant("virtual threads are dropped", "gpu", "codegen/gpu/split.py",
            'stmt.attr_key not in ("thread_extent", "virtual_thread")', 'stmt.attr_key != "thread_extent"'),
-    Mutant("alignments of axes count from the front", "gpu", "codegen/gpu/memory.py",
-           "Alignment(axis % rank - rank, factor, offset)", "Alignment(axis % rank - 1, factor, offset)"),
+    Mutant("alignments of axes count from the front", "gpu", "codegen/lower/aligned_memory.py",
+           "found[region.buffer.data] = Alignment(axis % rank - rank, factor, offset)",
+           "found[region.buffer.data] = Alignment(axis % rank - 1, factor, offset)"),
     Mutant("the upper index wins if threads find equal values", "gpu", "codegen/gpu/reductions.py",
            "is_first = make.less_equal(x[0], y[0])", "is_first = make.greater_equal(x[0], y[0])"),
     # --- Several names of one element
