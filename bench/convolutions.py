@@ -37,12 +37,17 @@ I.ir_module Module:
 """
 
 
-def kernel(shapes: list[tuple[int, ...]], value: str, threads: int) -> tuple[Callable[[], object], list[np.ndarray]]:
-    """Return a call of the loop function that a graph operator becomes, and its arguments."""
+def module_of(shapes: list[tuple[int, ...]], value: str) -> tvms.IRModule:
+    """Return the module of a graph that computes `value`, with the loop function that it becomes."""
     from tvms.ir.passes.pipelines import get_pipeline
 
     params = ", ".join(f'x{i}: R.Tensor({shape}, "float32")' for i, shape in enumerate(shapes))
-    module = get_pipeline("zero")(tvms.parse(f"#tvms 1\n{GRAPH.format(params=params, value=value)}"))
+    return get_pipeline("zero")(tvms.parse(f"#tvms 1\n{GRAPH.format(params=params, value=value)}"))
+
+
+def kernel(shapes: list[tuple[int, ...]], value: str, threads: int) -> tuple[Callable[[], object], list[np.ndarray]]:
+    """Return a call of the loop function that a graph operator becomes, and its arguments."""
+    module = module_of(shapes, value)
     executable = tvms.compile(module, threads=threads)
     name = next(name for name in module.functions if name != "main")
     function = module.functions[name]

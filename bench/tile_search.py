@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import tvms
-from convolutions import GRAPH, RESNET
+from convolutions import RESNET, module_of
 from msgspec.structs import replace
 from peers.torch_calls import seconds
 from tvms.codegen.llvm.api import binding
@@ -30,7 +30,6 @@ from tvms.codegen.rules.processor import rules_for_nests
 from tvms.codegen.rules.recipe import derive
 from tvms.codegen.target import get_target
 from tvms.codegen.tuner.spaces import candidates_of, scheduled, workload_of
-from tvms.ir.passes.pipelines import get_pipeline
 from tvms.ir.schedule.declaration import primitive_called
 from tvms.ir.schedule.text import ScheduleText, Step
 
@@ -50,12 +49,8 @@ Calls: TypeAlias = dict[Knobs, Callable[[], object]]
 def convolution(number: int) -> tvms.IRModule:
     """Return a convolution of ResNet-18 as a module of one loop function."""
     inputs, outputs, side, window, stride, padding = RESNET[number]
-    params = ", ".join(
-        f'x{i}: R.Tensor({shape}, "float32")'
-        for i, shape in enumerate([(1, inputs, side, side), (outputs, inputs, window, window)])
-    )
-    value = f"R.nn.conv2d(x0, x1, strides=({stride}, {stride}), padding=({padding}, {padding}))"
-    module = get_pipeline("zero")(tvms.parse(f"#tvms 1\n{GRAPH.format(params=params, value=value)}"))
+    shapes = [(1, inputs, side, side), (outputs, inputs, window, window)]
+    module = module_of(shapes, f"R.nn.conv2d(x0, x1, strides=({stride}, {stride}), padding=({padding}, {padding}))")
     return workload_of(next(function for name, function in module.functions.items() if name != "main"))
 
 

@@ -293,9 +293,7 @@ def test_matched_buffers_are_compacted() -> None:
     same_results(before, after, tir.transform.LowerMatchBuffer()(after))
 
 
-def test_alignments_become_strides() -> None:
-    before = module(
-        """
+ALIGNED = """
         for i in range(4):
             with T.block("around"):
                 T.reads(B[i * 8:i * 8 + 8])
@@ -309,7 +307,10 @@ def test_alignments_become_strides() -> None:
                         C[i, j] = B[i * 8 + j]
                 A[i] = C[i, 7]
         """
-    )
+
+
+def test_alignments_become_strides() -> None:
+    before = module(ALIGNED)
     after = tir.transform.CompactBufferAllocation()(before)
     (buffer,) = (buffer for node in walk(after["main"]) if isinstance(node, tir.Block) for buffer in node.alloc_buffers)
     assert ([str(extent) for extent in buffer.shape], [str(stride) for stride in buffer.strides]) == (
@@ -371,22 +372,7 @@ def test_conditions_leave_the_attributes_of_inner_threads_if_asked() -> None:
 
 
 def test_alignments_pass_from_blocks_to_allocations() -> None:
-    before = module(
-        """
-        for i in range(4):
-            with T.block("around"):
-                T.reads(B[i * 8:i * 8 + 8])
-                T.writes(A[i])
-                C = T.alloc_buffer((4, 8), "int32")
-                for j in range(8):
-                    with T.block("c"):
-                        T.reads(B[i * 8 + j])
-                        T.writes(C[i, j])
-                        T.block_attr({"buffer_dim_align": [[0, 0, 16, 5]]})
-                        C[i, j] = B[i * 8 + j]
-                A[i] = C[i, 7]
-        """
-    )
+    before = module(ALIGNED)
     after = tir.transform.CompactBufferAllocation()(tir.transform.LowerOpaqueBlock()(before))
     (memory,) = (node for node in walk(after["main"]) if isinstance(node, tir.Allocate))
     assert [str(extent) for extent in memory.extents] == ["1", "21"]
