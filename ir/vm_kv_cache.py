@@ -303,7 +303,7 @@ class PagedCache:
     def _pages(self, layer: int) -> Any:
         if layer not in self.config.layers:
             first, last = self.config.layers[0], self.config.layers[-1]
-            raise refused(f"the cache has no layer {layer}", f"layers are {first} to {last}")
+            raise refused(f"the cache has no layer {layer}", f"its layers are {first} to {last}; use one of these")
         return self.pages[layer - self.config.layers.start]
 
     # --- Sequences

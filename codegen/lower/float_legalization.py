@@ -37,8 +37,9 @@ def compute_in_wide_floats(func: tir.PrimFunc, is_small: IsSmall, wide: str) -> 
 
 
 def store_as_integers(func: tir.PrimFunc, is_small: IsSmall) -> tir.PrimFunc:
-    """Return `func`, which has no blocks, with unsigned integers in memory for the bits of small floats, except for buffers that are
-    parameters or constants, and for elements that calls access themselves.
+    """Return `func`, which has no blocks, with its own memory of small floats as memory of unsigned integers, which hold their bits.
+
+    Parameters, constants, and memory that calls access directly stay as they are.
     """
     rewriter = _Bits(func, is_small)
     params = tuple([rewriter.pointer(param) for param in func.params])

@@ -263,7 +263,7 @@ _FIRST_WITH: dict[IsSmall, int] = {is_bfloat: 80, is_tiny: 89}
 
 
 def _legalized(mod: IRModule, is_small: IsSmall, step: Step) -> IRModule:
-    """Apply `step` to the functions whose targets have no instructions for these floats."""
+    """Apply `step` to functions for targets that cannot compute with these floats."""
 
     def change(func: tir.PrimFunc) -> tir.PrimFunc:
         options = options_of(get_target(str(func.attrs.get("target") or Target.current() or "llvm")).text)

@@ -9,7 +9,7 @@
                                                                for j in range(16):
                                                                    B[i, j] = A[i, j]
 
-Number 0 is the function, and its loops are numbered in the order of their text. A loop inside a parallel one has no marks.
+The function has number 0; its loops follow in the order in which they are written. Loops inside a parallel loop are not marked.
 """
 
 from __future__ import annotations

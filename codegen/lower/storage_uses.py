@@ -15,7 +15,7 @@ from ...ir.variables import defined_variables
 from ...ir.visit import children, distinct
 
 Home: TypeAlias = tir.Stmt | None
-"""The statement whose body a thread executes with memory of its own; None for the function."""
+"""The statement that starts the threads, each of which has its own copy of the memory; None if that is the whole function."""
 _OF_THREADS = (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING, tir.ForKind.VECTORIZED)
 _ATTRIBUTES = ("thread_extent", "virtual_thread", "pragma_scope")
 
@@ -29,7 +29,7 @@ class Memory(Struct, eq=False):
     """The number of scopes around the allocation."""
     is_in_threads: bool
     is_fixed: bool = False
-    """Whether it must stay where it is, on its own."""
+    """Whether it may neither move nor share its memory with others."""
     first: int = -1
     last: int = -1
     first_stmt: tir.Stmt | None = None

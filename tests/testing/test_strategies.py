@@ -145,7 +145,7 @@ def test_functions_whose_order_matters_are_drawn_where_they_are_named() -> None:
 
 
 def test_every_stage_suits_some_primitives() -> None:
-    assert set(SUITS) == set(STAGES) - {"counted"}  # it has no blocks
+    assert set(SUITS) == set(STAGES) - {"counted"}  # "counted" stages have no blocks to schedule
 
 
 @given(st.from_type(tvms.PrimFunc))
