@@ -96,9 +96,7 @@ INTRINSIC_REASONS: dict[str, str] = {
     **dict.fromkeys(("vscale", "get_active_lane_mask"), "of vectors whose length the machine chooses; not compiled"),
     "q_multiply_shift_per_axis": "`q_multiply_shift`, which is drawn, is computed by it",
     **dict.fromkeys(
-        ("thread_return", "ptx_wgmma_mma_async", "ptx_wgmma_fence", "ptx_wgmma_commit_group", "ptx_wgmma_wait_group", "ptx_fence_proxy_async",
-         "ptx_cp_async_bulk", "ptx_cp_async_bulk_tensor", "ptx_cp_async_barrier", "create_barriers", "ptx_init_barrier_thread_count", "ptx_arrive_barrier",
-         "ptx_arrive_barrier_expect_tx", "ptx_wait_barrier"), "of whole kernels that somebody wrote; tests/gpu has cases",
+        ("thread_return", "ptx_cp_async_bulk", "ptx_cp_async_barrier"), "of whole kernels that somebody wrote; tests/gpu has cases",
     ),
     **dict.fromkeys(
         ("dma_copy", "dma_wait", "dma_start_group", "dma_end_group", "texture2d_load", "texture2d_store"), "of devices that are not a target",

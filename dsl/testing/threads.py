@@ -1,8 +1,9 @@
 """Programs of GPU threads with explicit barriers and without races.
 
 A kernel consists of phases with barriers between them: in one phase each thread writes its own element of a shared
-buffer, in the next ones all threads read any of its elements. Between barriers, threads diverge: conditions and loops
-that differ, local memory, shuffles and matrix products within a warp, block-wide sums, atomic additions.
+buffer, in the next ones all threads read any of its elements, or a warp multiplies tiles of them. Between barriers, threads
+diverge: conditions and loops that differ, local memory, shuffles and matrix products within a warp, block-wide sums, atomic
+additions, asynchronous copies that are pending.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ WARPS = ((32, 1), (16, 2), (8, 4), (64, 1))
 """Numbers of threads of a block along x and y; they form whole warps."""
 BLOCKS = 2
 _EVERY = "T.uint32(0xFFFFFFFF)"
+_WAIT = 'T.tvm_storage_sync("shared")'
+_TILE = 256
+"""Elements of a tile of a warp."""
 
 
 @st.composite
@@ -39,6 +43,10 @@ class _Writer:
         row = f"bx * {self.virtual} + vx" if self.virtual else "bx"
         self.own = f"[{row}, t]"
         """Indices of the element of this thread in A and B."""
+        self.place = f"({row}) * {self.count} + t"
+        """Position of that element."""
+        self.has_tiles = self.is_warps and self.x % 32 == 0
+        """Whether each warp has a tile of float16 and one of float32 in shared memory."""
         self.readable: list[str] = []
         """Shared buffers that all threads may read in this phase."""
         self.loops: list[str] = []
@@ -49,7 +57,7 @@ class _Writer:
     def function(self) -> str:
         """Return the text of the function."""
         found = "L[0] + L[1] * T.float32(0.5) + L[2] * T.float32(0.25)"
-        end = ['T.tvm_storage_sync("shared")'] if self.virtual else []
+        end = [_WAIT] if self.virtual else []
         lines = [*self._phases(self.choose.number(1, 4), 0), f"B{self.own} = {found} + {self._value(2)}", *end]
         body, rows = "\n".join(lines), BLOCKS * max(self.virtual, 1)
         own = f"ty * {self.x} + tx" if self.y > 1 else "tx"
@@ -63,6 +71,7 @@ class _Writer:
                 f"{launch_virtual}"
                 f'S_data = T.allocate([{self.count}], "float32", "shared")\n'
                 f'R_data = T.allocate([{self.count}], "float32", "shared")\n'
+                f"{self._tiles()}"
                 f'{launch_y}tx = T.launch_thread("threadIdx.x", {self.x})\n'
                 'L_data = T.allocate([3], "float32", "local")\n'
                 f'S = T.Buffer(({self.count},), data=S_data, scope="shared")\n'
@@ -75,6 +84,16 @@ class _Writer:
             )
         )  # fmt: skip
 
+    def _tiles(self) -> str:
+        """Return the allocations of the tiles."""
+        size = self.count // 32 * _TILE
+        return "".join(
+            f'{name}_data = T.allocate([{size}], "{dtype}", "shared")\n'
+            f'{name} = T.Buffer(({size},), "{dtype}", data={name}_data, scope="shared")\n'
+            for name, dtype in (("H", "float16"), ("G", "float32"))
+            if self.has_tiles
+        )
+
     # --- What all threads do
 
     def _phases(self, count: int, depth: int) -> list[str]:
@@ -82,7 +101,7 @@ class _Writer:
         for _ in range(count):
             kind = self.choose.number(0, 11) if depth < 2 else 0
             if kind <= 4:
-                lines += self._phase()
+                lines += self._copied() if self.choose.rarely(4) else self._phase()
             elif kind == 5:
                 lines += self._loop(depth)
             elif kind == 6:
@@ -91,6 +110,8 @@ class _Writer:
                 lines += self._apart(0)
             elif kind == 8 or not self.is_warps:
                 lines += self._sum()
+            elif self.has_tiles and self.choose.pick((True, False)):
+                lines += self._tile_product()
             else:
                 lines += self._product() if self.choose.rarely(3) else self._shuffle()
         return lines
@@ -98,11 +119,72 @@ class _Writer:
     def _phase(self) -> list[str]:
         """Write the thread's own element of a shared buffer. After the barrier all threads may read it, and none may write it."""
         name = self.choose.pick(("S", "R"))
-        before = ['T.tvm_storage_sync("shared")'] if name in self.readable else []
+        before = [_WAIT] if name in self.readable else []
         self.readable = [key for key in self.readable if key != name]
         write = f"{name}[t] = {self._value(2)}"
         self.readable.append(name)
-        return [*before, write, 'T.tvm_storage_sync("shared")', *self._apart(0)]
+        return [*before, write, _WAIT, *self._apart(0)]
+
+    def _copied(self) -> list[str]:
+        """Copy the thread's own element asynchronously to one or both shared buffers, a group for each, and wait for them in turn."""
+        names = self.choose.pick((["S"], ["R"], ["S", "R"], ["R", "S"]))
+        lines = [_WAIT] if set(names) & {*self.readable} else []
+        self.readable = [name for name in self.readable if name not in names]
+        for name in names:
+            condition = self.choose.pick(("", "", f", {self._condition()}"))
+            lines += [
+                f'T.ptx_cp_async("float32", {name}_data, t, A.data, {self.place}, 4{condition})',
+                "T.ptx_commit_group()",
+            ]
+        for pending, name in reversed([*enumerate(reversed(names))]):
+            lines += [*self._apart(0), f"T.ptx_wait_group({pending})", _WAIT]
+            self.readable.append(name)
+        return [*lines, *self._apart(0)]
+
+    def _tile_product(self) -> list[str]:
+        """Multiply tiles of warps in shared memory, as fragments or by `ldmatrix`; all threads read elements of the product."""
+        choose, name = self.choose, self.choose.fresh("f")
+        own = f"t // 32 * {_TILE}"
+        left, right = choose.pick((own, "0")), choose.pick((own, "0"))
+        start = [
+            _WAIT, "for i in range(8):", f'    H[t * 8 + i] = T.Cast("float16", {self._value(1)} + T.Cast("float32", i))', _WAIT,
+        ]  # fmt: skip
+        product = (
+            self._fragments(name, left, right) if choose.pick((True, False)) else self._matrices(name, left, right)
+        )
+        end = [
+            _WAIT,
+            self._note(f"G[{choose.pick((f't // 32 * {_TILE} + t % 32 * 8', f'{self.count * 8 - 1} - t', '0'))}]"),
+        ]
+        return [*start, *product, *end]
+
+    def _fragments(self, name: str, left: str, right: str) -> list[str]:
+        scopes = (("a", "float16", "matrix_a"), ("b", "float16", "matrix_b"), ("c", "float32", "accumulator"))
+        layouts = ("row_major", "col_major")
+        load = 'T.tvm_load_matrix_sync({}_{}, 16, 16, 16, 0, T.address_of(H[{}]), 16, "{}")'
+        stored = f't // 32 * {_TILE}]), 16, "{self.choose.pick(layouts)}")'
+        return [
+            *(f'{name}_{key} = T.allocate([{_TILE}], "{dtype}", "wmma.{scope}")' for key, dtype, scope in scopes),
+            load.format(name, "a", left, self.choose.pick(layouts)), load.format(name, "b", right, self.choose.pick(layouts)),
+            f"T.tvm_fill_fragment({name}_c, 16, 16, 16, 0, T.float32({self.choose.pick((0, 2))}))",
+            *([f"T.tvm_mma_sync({name}_c, 0, {name}_a, 0, {name}_b, 0, {name}_c, 0)"] * self.choose.number(1, 2)),
+            f"T.tvm_store_matrix_sync({name}_c, 16, 16, 16, 0, T.address_of(G[{stored}",
+        ]  # fmt: skip
+
+    def _matrices(self, name: str, left: str, right: str) -> list[str]:
+        sizes = (("a", "float16", 8), ("b", "float16", 4), ("c", "float32", 4))
+        columns = self.choose.pick((0, 8))
+        row = "t % 16 * 16"
+        load = 'T.ptx_ldmatrix("float16", {}, {}, ".b16", {}_{}, 0, H_data, {})'
+        turned = [f"T.bool({self.choose.pick((False, True))})" for _ in range(2)]
+        return [
+            *(f'{name}_{key} = T.allocate([{size}], "{dtype}", "local")' for key, dtype, size in sizes),
+            f'{name}_r = T.Buffer((4,), "float32", data={name}_c, scope="local")', "for i in range(4):", f"    {name}_r[i] = T.float32(1)",
+            load.format(turned[0], 4, name, "a", f"{left} + {row} + t % 32 // 16 * 8"),
+            load.format(turned[1], 2, name, "b", f"{right} + {row} + {columns}"),
+            f'T.ptx_mma("float32", "m16n8k16", "row", "col", "fp16", "fp16", "fp32", {name}_a, 0, {name}_b, 0, {name}_c, 0, False)',
+            "for i in range(8):", f"    G[t * 8 + i] = {name}_r[i % 4] * T.float32(0.5)",
+        ]  # fmt: skip
 
     def _loop(self, depth: int) -> list[str]:
         """Return a loop of phases between barriers. No buffer is readable after it."""
@@ -112,12 +194,8 @@ class _Writer:
         body = self._phases(self.choose.number(1, 2), depth + 1)
         self.loops.remove(name)
         self.readable = []
-        wait = 'T.tvm_storage_sync("shared")'
-        return [
-            *([wait] if before else []),
-            f"for {name} in range({self.choose.number(1, 3)}):",
-            *_inside([*body, wait]),
-        ]
+        turns = self.choose.number(1, 3)
+        return [*([_WAIT] if before else []), f"for {name} in range({turns}):", *_inside([*body, _WAIT])]
 
     def _uniform_branch(self, depth: int) -> list[str]:
         """Return a branch on the block index. No buffer is readable after it, and all threads wait before it."""
@@ -125,8 +203,7 @@ class _Writer:
         self.readable = []
         body = self._phases(1, depth + 1)
         self.readable = []
-        wait = 'T.tvm_storage_sync("shared")'
-        return [*([wait] if before else []), "if bx == 0:", *_inside([*body, wait])]
+        return [*([_WAIT] if before else []), "if bx == 0:", *_inside([*body, _WAIT])]
 
     def _sum(self) -> list[str]:
         """Reduce over the threads of the block by sum or maximum."""

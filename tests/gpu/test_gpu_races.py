@@ -8,12 +8,17 @@ from textwrap import indent
 import numpy as np
 import pytest
 import tvms
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tvms.codegen.gpu.races import find_races
 from tvms.ir import tir
-from tvms.ir.base import Span
+from tvms.ir.base import IRModule, Span
 from tvms.ir.interp import run
 from tvms.ir.verify import verify
+from tvms.testing.cooperation import cooperative_programs
 from tvms.testing.oracle import random_inputs
+from tvms.testing.threads import thread_programs
+from tvms.testing.warpgroups import warpgroup_programs
 
 WAIT = 'T.tvm_storage_sync("shared")'
 WARP_WAIT = 'T.tvm_storage_sync("warp")'
@@ -297,6 +302,14 @@ def test_a_race_is_reported_with_both_lines(name: str) -> None:
 def test_what_waits_does_not_race(name: str) -> None:
     text = CORRECT_PROGRAMS[name] if name in CORRECT_PROGRAMS else program((CORRECT | patterns())[name])
     assert races_of(text) == ()
+
+
+@settings(max_examples=max(settings().max_examples // 20, 5))
+@given(st.one_of(thread_programs(), cooperative_programs(), warpgroup_programs()), st.integers(0, 99))
+def test_random_programs_without_races_have_none(module: IRModule, seed: int) -> None:
+    function = module.functions["main"]
+    assert isinstance(function, tir.PrimFunc)
+    assert find_races(module, "main", random_inputs(function, np.random.default_rng(seed))) == ()
 
 
 def test_the_message() -> None:

@@ -20,6 +20,7 @@ from ..prim_funcs import prim_funcs
 from ..sharing import shared_reductions
 from ..smaller import programs_in
 from ..threads import thread_programs
+from ..warpgroups import warpgroup_programs
 from .law import Law, module_constructs
 
 _Example: TypeAlias = tuple[IRModule, int]
@@ -31,7 +32,12 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     unbound = functions.map(as_module)  # the compiler binds them
     known = st.deferred(lambda: st.sampled_from(known_kernels()))
     drawn = weighted(
-        (2, thread_programs()), (2, cooperative_programs()), (2, unbound), (1, shared_reductions()), (1, known)
+        (3, thread_programs()),
+        (3, cooperative_programs()),
+        (3, unbound),
+        (1, shared_reductions()),
+        (1, known),
+        (1, warpgroup_programs()),
     )
     return st.tuples(drawn if file is None else programs_in(file), st.integers(0, 1000))
 
@@ -53,5 +59,11 @@ LAW = Law(
     show=lambda example: str(example[0]),
     read=lambda source: (parse_source(source), 0),
     constructs=lambda example: module_constructs(example[0]),
-    expected=frozenset(["AttrStmt", "Allocate", "scope:shared", "scope:local", "op:tir.tvm_storage_sync", "op:tir.atomic_add"]),
+    expected=frozenset(
+        [
+            "AttrStmt", "Allocate", "scope:shared", "scope:local", "SizeIsSymbolic", "op:tir.tvm_storage_sync", "op:tir.atomic_add",
+            "op:tir.ptx_cp_async", "op:tir.tvm_mma_sync", "op:tir.ptx_mma", "op:tir.ptx_ldmatrix", "op:tir.ptx_wgmma_mma_async",
+            "op:tir.ptx_cp_async_bulk_tensor", "op:tir.ptx_wait_barrier",
+        ]
+    ),
 )  # fmt: skip
