@@ -52,13 +52,14 @@ def _check(example: Example, execute: Execute) -> None:
 
 def _is_unread(module: IRModule, name: str, wrong: tir.BufferLoad | tir.BufferStore) -> bool:
     """Return whether `wrong` may be removed: it stores into an allocated buffer that nothing reads, or it loads a value that
-    does not matter, as in `T.max(T.min(A[i], 0), 0)`, so that the simplifier removes it.
+    does not matter, as in `T.max(T.min(A[i], 0), 0)`. What the simplifier removes is not read.
     """
     function = module.functions[name]
     assert isinstance(function, tir.PrimFunc)
+    left = _loads(simplify_statements(function), wrong.buffer)
     if isinstance(wrong, tir.BufferLoad):
-        return _loads(simplify_statements(function), wrong.buffer) < _loads(function, wrong.buffer)
-    return wrong.buffer not in function.buffer_map.values() and not _loads(function, wrong.buffer)
+        return left < _loads(function, wrong.buffer)
+    return wrong.buffer not in function.buffer_map.values() and not left
 
 
 def _loads(function: tir.PrimFunc, buffer: tir.Buffer) -> int:
