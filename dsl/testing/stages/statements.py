@@ -105,7 +105,8 @@ class _Writer:
         lane = Axis(tir.Var(kernel.index, self.choose.fresh("l")), kernel.const(count))
         target = self._target()
         indices = tuple([kernel.position(size, axes) for size in target.shape])
-        stride, place = self.choose.pick((1, 1, 2)), len(indices) - 1
+        stride = self.choose.pick((1, 1, 2)) if kernel.allows("computed index") else 1
+        place = len(indices) - 1
         if (size_of(target.shape[place]) or 0) <= stride * (count - 1):
             return self.store(axes)
         indices = (*indices[:place], make.mul(lane.var, kernel.const(stride)))
