@@ -5,6 +5,7 @@ feature.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -12,7 +13,6 @@ from msgspec import Struct
 from ...ir import tir
 from ...ir.base import IRModule
 from ...ir.schedule import LoopRV, Schedule
-from ...ir.schedule.tree import walk_statements
 from ...ir.visit import walk
 from .features import FEATURES, around, features_among, features_of
 
@@ -102,21 +102,25 @@ def features_of_step(schedule: Schedule, given: Mapping[str, Any]) -> frozenset[
 
 def _features_around(function: tir.PrimFunc, asked: set[tir.Stmt], names: set[str]) -> frozenset[str]:
     """Return the features of the nests that contain some statements, or blocks with some names."""
-    body = function.body
-    root = body.block if isinstance(body, tir.BlockRealize) else None
-    parts = _parts(body if root is None else root.body)
-    own = [part for part in parts if any(_is_asked(stmt, asked, names) for stmt in walk_statements(part))]
-    context = around(function, walk(function)) if own else None
-    found: set[str] = set()
-    for part in own:
-        assert context is not None
-        found |= features_among(walk(part), context)
-    return frozenset(found)
+    own = [nest for nest in _nests(function) if asked & nest.statements or names & nest.names]
+    return frozenset().union(*(nest.features for nest in own))
 
 
-def _parts(body: tir.Stmt) -> tuple[tir.Stmt, ...]:
-    return body.seq if isinstance(body, tir.SeqStmt) else (body,)
+class _Nest(Struct, frozen=True, eq=False):
+    """A statement of the outermost sequence of a function: all statements in it, the names of its blocks, and its features."""
+
+    statements: set[tir.Stmt]
+    names: set[str]
+    features: frozenset[str]
 
 
-def _is_asked(stmt: tir.Stmt, asked: set[tir.Stmt], names: set[str]) -> bool:
-    return stmt in asked or (isinstance(stmt, tir.Block) and stmt.name_hint in names)
+@lru_cache(maxsize=2)  # a step that is refused leaves the function as it is
+def _nests(function: tir.PrimFunc) -> list[_Nest]:
+    body = function.body.block.body if isinstance(function.body, tir.BlockRealize) else function.body
+    context, found = around(function, walk(function)), list[_Nest]()
+    for part in body.seq if isinstance(body, tir.SeqStmt) else (body,):
+        nodes = list(walk(part))
+        names = {node.name_hint for node in nodes if isinstance(node, tir.Block)}
+        statements = {node for node in nodes if isinstance(node, tir.Stmt)}
+        found.append(_Nest(statements, names, features_among(nodes, context)))
+    return found
