@@ -40,6 +40,7 @@ SUITS: dict[str, tuple[tuple[str, ...], ...]] = {
     "tiled": (("rolling_buffer",), ("rolling_buffer",), ("merge",)),
     "stream": (("reverse_compute_inline",), ("compute_inline",), ("reverse_compute_at",), ("compute_at",), ("reindex",), ("storage_align",)),
     "argmax": (("rfactor",), ("rfactor",), ("decompose_reduction",), ("split", "rfactor")),
+    "biased": (("fuse_reduction_epilogue",), ("fuse_reduction_epilogue",), ("split", "fuse_reduction_epilogue"), ("reverse_compute_at",)),
     "quotients": (("pad_einsum",), ("pad_einsum",), ("rfactor",), ("compute_inline",), ("compute_at",)),
     "tiles": (("tensorize",), ("tensorize",), ("decompose_reduction", "tensorize"), ("pad_einsum",), ("rfactor",), ("blockize",), ("transform_block_layout",)),
 }  # fmt: skip

@@ -206,6 +206,12 @@ def _refactored(offer: Offer) -> dict[str, Any]:
     return {"loop": loop, "factor_axis": offer.pick((0, 0, 0, 1, -1, 3))}
 
 
+def _followed(offer: Offer) -> dict[str, Any]:
+    """Offer a reduction, and a block that reads its result."""
+    site = offer.site(lambda candidate: candidate.is_sum and candidate.is_stage)
+    return {"reduction_block": _name(site), "epilogue_block": _name(offer.related(site, True) or offer.site())}
+
+
 def _is_in(loop: tir.For, site: BlockSite, kind: tir.IterVarType) -> bool:
     values = _realize(site).iter_values
     return any(
@@ -340,6 +346,7 @@ _TOGETHER: dict[str, Callable[[Offer], dict[str, Any]]] = {
     "reverse_compute_at": _moved(consumers=False),
     "decompose_reduction": _reduced,
     "rfactor": _refactored,
+    "fuse_reduction_epilogue": _followed,
     "decompose_padding": _padded,
     "pad_einsum": _einsum,
     "merge": _side_by_side,

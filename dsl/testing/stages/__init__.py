@@ -12,7 +12,7 @@ from .disordered import disordered
 from .pipelines import pipelined
 from .pointwise import elementwise, formulas, guarded, update
 from .recurrences import scan, wavefront
-from .reductions import argmax, matmul, quotients, reduction, tiles, triangle
+from .reductions import argmax, biased, matmul, quotients, reduction, tiles, triangle
 from .regions import nested, staged
 from .statements import statements
 from .vectors import counted
@@ -45,6 +45,7 @@ STAGES: dict[str, Stage] = {
     "tiles": tiles,
     "argmax": argmax,
     "quotients": quotients,
+    "biased": biased,
 }
 """Stages by the names under which a run counts them."""
 DISORDERED: dict[str, Stage] = {"disordered": disordered}
@@ -61,6 +62,7 @@ BLOCKS = {
     "stream": 2,
     "tiled": 2,
     "quotients": 2,
+    "biased": 2,
 }
 """Minimum number of blocks of a stage, 1 by default."""
 SIZES = {"padded": 3, "windowed": 3, "tiled": 14}
@@ -71,7 +73,7 @@ ALWAYS: dict[str, tuple[str, ...]] = {
     "together": ("shared loop",), "pipelined": ("software pipeline",), "rewritten": ("rewritten",), "windowed": ("reduction",),
     "tiled": ("shared loop", "reduction", "split axis"), "tiles": ("reduction",),
     "argmax": ("reduction", "first extremum", "outputs", "init of several", "variables", "let in reduction"),
-    "quotients": ("reduction", "divisor"),
+    "quotients": ("reduction", "divisor"), "biased": ("reduction",),
     "staged": ("own memory", "matched region"), "counted": ("while", "vector", "gather"),
 }  # fmt: skip
 """Features that a stage always has."""

@@ -44,6 +44,28 @@ def reduction(kernel: Kernel, last: bool) -> tir.Stmt:
     return _reduced(kernel, last, dtype, shape, axes, values)
 
 
+def biased(kernel: Kernel, last: bool) -> tir.Stmt:
+    """Reduce, and then combine each result with another value, usually by the operation of the reduction."""
+    dtype, shape = kernel.dtype(), kernel.shape(1, 2)
+    combine, start = kernel.choose.pick(_REDUCERS)
+    axes = [*kernel.axes(shape), *kernel.axes(kernel.shape(1, 1), REDUCE)]
+    free, source = axes[: len(shape)], kernel.source(dtype)
+    middle = kernel.result("C", dtype, shape, last=False)
+    place = kernel.at(middle, free)
+    total = combine(tir.BufferLoad(dtype, middle, place), kernel.element(source, axes))
+    init = tir.BufferStore(middle, _start(kernel, combine, start, dtype), place)
+    block = kernel.block("reduce", axes, tir.BufferStore(middle, total, place), init)
+    kernel.met("reduction")
+
+    target, others = kernel.result("D", dtype, shape, last), kernel.axes(shape)
+    with_it = combine if kernel.choose.number(0, 5) else kernel.choose.pick(_REDUCERS)[0]
+    pair = [tir.BufferLoad(dtype, middle, kernel.at(middle, others)), kernel.value(dtype, others, 2)]
+    value = with_it(*pair[:: kernel.choose.pick((1, -1))])
+    after = kernel.block("bias", others, tir.BufferStore(target, value, kernel.at(target, others)))
+    kernel.readable += [middle, target]
+    return sequence([nest(kernel, axes, block), nest(kernel, others, after)])
+
+
 def matmul(kernel: Kernel, last: bool) -> tir.Stmt:
     """Compute a product of matrices, or of a matrix and a vector, possibly in a wider dtype."""
     rows, columns, depth = kernel.extent(), kernel.extent(), kernel.extent()
