@@ -2,7 +2,7 @@
 
 A barrier (PTX: `mbarrier`) goes through phases, numbered from 0. A phase is complete when as many threads have arrived as the barrier
 was initialized for, and as many bytes have been copied as arriving threads have announced. `T.ptx_wait_barrier(number, parity)`
-waits until the phase whose number has that parity is complete: the current one, or the one before it.
+lets a thread wait until the phase whose number has that parity is complete: the current one, or the one before it.
 
     T.create_barriers(1)
     if tx == 0:
@@ -16,6 +16,9 @@ waits until the phase whose number has that parity is complete: the current one,
 One thread copies a box: `box_rows` rows of 128 bytes, from element (`row`, `column`) of a matrix in global memory on, whose `rows`
 rows of `columns` elements are `stride` elements apart. Elements outside of the matrix are zero. In shared memory rows follow each
 other, and bits 4 to 6 of an address are combined with bits 7 to 9 by exclusive or: the 128-byte swizzle of `ir.warpgroups`.
+
+In a cluster of blocks (`ir.clusters`), `T.ptx_cp_async_bulk_tensor_multicast` copies a box to the same place in several blocks, each of
+which counts the bytes at its own barrier, and `T.ptx_arrive_barrier_remote` arrives at the barrier of another block.
 (PTX ISA: "mbarrier", "cp.async.bulk.tensor", "Swizzling Modes".)
 """
 
@@ -33,17 +36,19 @@ from .equal import structural_equal
 from .matrix_units import name_of, number
 from .visit import walk
 
-COPY = "ptx_cp_async_bulk_tensor"
-CREATE, INIT, ARRIVE, EXPECT, WAIT = (
+COPY, MULTICAST = "ptx_cp_async_bulk_tensor", "ptx_cp_async_bulk_tensor_multicast"
+COPIES = (COPY, MULTICAST)
+CREATE, INIT, ARRIVE, REMOTE, EXPECT, WAIT = (
     "create_barriers",
     "ptx_init_barrier_thread_count",
     "ptx_arrive_barrier",
+    "ptx_arrive_barrier_remote",
     "ptx_arrive_barrier_expect_tx",
     "ptx_wait_barrier",
 )
-NUMBERED = (INIT, ARRIVE, EXPECT, WAIT)
+NUMBERED = (INIT, ARRIVE, REMOTE, EXPECT, WAIT)
 """The operators whose first argument is the number of a barrier."""
-OPERATORS = (COPY, CREATE, *NUMBERED)
+OPERATORS = (*COPIES, CREATE, *NUMBERED)
 ROW_BYTES, LINE_BYTES, GROUP = 128, 16, 8
 """Bytes of a row and of the lines in it that the swizzle exchanges; number of rows after which it repeats."""
 DATA_TYPES = {
@@ -52,7 +57,7 @@ DATA_TYPES = {
 }  # fmt: skip
 """The dtypes of matrices, with the numbers of CUDA's `CUtensorMapDataType`."""
 MOST_ROWS = 256
-PREDICATES = {EXPECT: 2, COPY: 10}
+PREDICATES = {ARRIVE: 1, REMOTE: 2, EXPECT: 2, COPY: 10, MULTICAST: 11}
 """Positions of the optional conditions under which operators do something."""
 
 
@@ -81,17 +86,18 @@ class TensorMap(Struct, frozen=True):
 
 
 def tensor_map_of(call: tir.Call) -> TensorMap:
-    """Return what `T.ptx_cp_async_bulk_tensor` copies from; E0606 if the copy engine cannot."""
+    """Return what a copy of a box copies from; E0606 if the copy engine cannot."""
+    name = name_of(call)
     data, rows, columns, stride = call.args[2:6]
     box_rows = number(call, 8)
     if call.dtype not in DATA_TYPES:
         help = f"copy one of {', '.join(DATA_TYPES)}"
-        raise error("E0606", f"T.{COPY} does not copy '{call.dtype}'", call.span, help)
+        raise error("E0606", f"T.{name} does not copy '{call.dtype}'", call.span, help)
     if not 1 <= box_rows <= MOST_ROWS:
-        reason = f"a box of T.{COPY} has {box_rows} rows"
+        reason = f"a box of T.{name} has {box_rows} rows"
         raise error("E0606", reason, call.span, f"copy 1 to {MOST_ROWS} rows at once")
     if not isinstance(data, tir.Var):
-        raise error("E0606", f"T.{COPY} does not copy from an element", call.span, "pass the data of a buffer")
+        raise error("E0606", f"T.{name} does not copy from an element", call.span, "pass the data of a buffer")
     sizes = tuple([size for size in (rows, columns, stride) if isinstance(size, tir.PrimExpr)])
     assert len(sizes) == 3
     return TensorMap(data, call.dtype, sizes, box_rows)
@@ -105,7 +111,7 @@ def calls_in(body: Node, names: Sequence[str]) -> list[tir.Call]:
 def tensor_maps(body: Node) -> list[TensorMap]:
     """Return the different matrices that `body` copies boxes from."""
     found: list[TensorMap] = []
-    for call in calls_in(body, (COPY,)):
+    for call in calls_in(body, COPIES):
         made = tensor_map_of(call)
         if not any(map(made.is_same, found)):
             found.append(made)

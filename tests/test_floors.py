@@ -19,7 +19,7 @@ from test_house import ROOT, SOURCES, imports_in, name_of
 
 FLOORS = {
     "nodes": (
-        "base", "buffers", "codes", "deep", "diagnostics", "dl_tensor", "dtype", "equal", "files", "fold", "functions", "hooks", "idioms",
+        "base", "buffers", "clusters", "codes", "deep", "diagnostics", "dl_tensor", "dtype", "equal", "files", "fold", "functions", "hooks", "idioms",
         "infer", "run_time_checks", "intern", "kinds", "make", "matrix_units", "numpy_dtype", "operators", "ops.binding", "ops.dims", "ops.inference",
         "ops.llvm_intrinsics", "ops.registry", "ops.tile", "ops.tir", "ops.tir_builtin", "ops.tir_device", "ops.tir_kinds", "ops.tir_math",
         "ops.tir_table", "packed", "programs", "promote", "relax", "sanitize", "script", "signature", "source_lines", "spelling", "tir", "variables",

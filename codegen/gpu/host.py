@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ...ir import tir
 from ...ir.base import Op
+from ...ir.clusters import block_tag
 from ...ir.diagnostics import error
 from ...ir.dtype import element_bytes
 from ...ir.tensor_copies import TensorMap, tensor_maps
@@ -180,8 +181,11 @@ class _Compiler:
 
 
 def _grid(kernel: Kernel, slots: Slots) -> Callable[[Frame], tuple[int, ...]]:
-    """Return a function that computes the number of blocks along x, y and z; E0611 if one is too large to launch."""
+    """Return a function that computes the number of blocks along x, y and z; E0611 if one is too large to launch, or no multiple of
+    the extent of a cluster.
+    """
     extents = {axis.tag: (axis, compile_size(axis.extent, slots)) for axis in kernel.blocks}
+    clusters = {block_tag(axis.tag): size_of(axis) for axis in kernel.clusters}
 
     def sizes(frame: Frame) -> tuple[int, ...]:
         found: list[int] = []
@@ -191,6 +195,9 @@ def _grid(kernel: Kernel, slots: Slots) -> Callable[[Frame], tuple[int, ...]]:
             if count > MOST_EXTENT[tag] or count < 0:
                 reason = f"kernel '{kernel.name}' needs {count} blocks along '{tag}'; the limit is {MOST_EXTENT[tag]}"
                 raise error("E0611", reason, None if axis is None else axis.var.span, "pass smaller arrays")
+            if count % clusters.get(tag, 1):
+                reason = f"{count} blocks along '{tag}' do not consist of clusters of {clusters[tag]}"
+                raise error("E0611", reason, None if axis is None else axis.var.span, "pass arrays of other sizes")
             found.append(count)
         return tuple(found)
 

@@ -7,6 +7,8 @@ from math import prod
 
 from ...ir import exchanges, tir
 from ...ir.base import Node, Op
+from ...ir.clusters import ARRIVE, MOST_BLOCKS, REGISTERS, block_tag, check_extents
+from ...ir.clusters import TAGS as CLUSTER_TAGS
 from ...ir.diagnostics import TvmsError, error
 from ...ir.matrix_units import name_of
 from ...ir.visit import children, walk
@@ -21,12 +23,13 @@ SHUFFLES: dict[str, str] = dict(zip(exchanges.SHUFFLES, ("idx", "up", "down", "b
 """The calls by which threads of a warp read each other's values, with PTX's names."""
 ALLREDUCE = Op("tir.tvm_thread_allreduce")
 _ON_REGISTERS = (
-    "ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync", *OF_WARPGROUPS,
+    "ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync", ARRIVE, REGISTERS,
+    *OF_WARPGROUPS,
 )  # fmt: skip
 
 
 class Axis(Node, frozen=True, eq=False):
-    """An axis of the grid or of a block: `var` runs from 0 to `extent`."""
+    """An axis of the grid, of a cluster of blocks, or of a block: `var` runs from 0 to `extent`."""
 
     tag: str
     var: tir.Var
@@ -34,7 +37,7 @@ class Axis(Node, frozen=True, eq=False):
 
 
 class Kernel(Node, frozen=True, eq=False):
-    """The code of every thread; `axes` lists blocks before threads, the slowest first. If `is_alone`, memory that is written is reached
+    """The code of every thread; `axes` lists blocks, clusters and threads, the slowest first. If `is_alone`, memory that is written is reached
     through one parameter only (`tir.noalias`).
     """
 
@@ -46,6 +49,16 @@ class Kernel(Node, frozen=True, eq=False):
     @property
     def blocks(self) -> tuple[Axis, ...]:
         return tuple(axis for axis in self.axes if axis.tag in BLOCK_TAGS)
+
+    @property
+    def clusters(self) -> tuple[Axis, ...]:
+        """Return the axes of a cluster, whose indices are those of the blocks of the grid modulo their constant extents."""
+        return tuple(axis for axis in self.axes if axis.tag in CLUSTER_TAGS)
+
+    @property
+    def cluster_size(self) -> int:
+        """Return the number of blocks of a cluster."""
+        return prod(size_of(axis) for axis in self.clusters)
 
     @property
     def threads(self) -> tuple[Axis, ...]:
@@ -64,7 +77,7 @@ class Launch(tir.Stmt, frozen=True, eq=False):
 
 
 def size_of(axis: Axis) -> int:
-    """Return the extent of an axis of threads, which is constant."""
+    """Return the extent of an axis of threads or of a cluster, which is constant."""
     assert isinstance(axis.extent, tir.IntImm)
     return axis.extent.value
 
@@ -72,17 +85,35 @@ def size_of(axis: Axis) -> int:
 def check_axes(axes: Sequence[Axis]) -> None:
     """Raise E0611 if the numbers of blocks and threads exceed the limits of a launch."""
     for axis in axes:
-        most = MOST_EXTENT[axis.tag]
+        most = MOST_EXTENT.get(axis.tag, MOST_BLOCKS)
         if axis.tag in THREAD_TAGS and not isinstance(axis.extent, tir.IntImm):
             raise refused(f"the extent of '{axis.tag}' is not constant", axis.var, "split the loop by a constant")
         if isinstance(axis.extent, tir.IntImm) and not 1 <= axis.extent.value <= most:
             reason = f"'{axis.tag}' has {axis.extent.value} threads or blocks; expected 1 to {most}"
             raise refused(reason, axis.var, "split the loop")
+    _check_clusters(axes)
     threads = [axis for axis in axes if axis.tag in THREAD_TAGS]
     count = prod(size_of(axis) for axis in threads)
     if count > MOST_THREADS:
         reason = f"a block has {count} threads; the limit is {MOST_THREADS}"
         raise refused(reason, threads[-1].var, "bind fewer iterations to threads")
+
+
+def _check_clusters(axes: Sequence[Axis]) -> None:
+    grid = {axis.tag: axis.extent for axis in axes}
+    clusters = [axis for axis in axes if axis.tag in CLUSTER_TAGS]
+    for axis in clusters:
+        if not isinstance(axis.extent, tir.IntImm):
+            raise refused(f"the extent of '{axis.tag}' is not constant", axis.var, "give it a constant extent")
+        size, extent = axis.extent.value, grid.get(block_tag(axis.tag))
+        if extent is None:
+            reason = f"the kernel has '{axis.tag}', but no '{block_tag(axis.tag)}'"
+            raise refused(reason, axis.var, f"launch '{block_tag(axis.tag)}' around it, which counts all blocks")
+        if isinstance(extent, tir.IntImm) and extent.value % max(size, 1):
+            reason = f"{extent.value} blocks along '{block_tag(axis.tag)}' do not consist of clusters of {size}"
+            raise refused(reason, axis.var, f"launch a multiple of {size} blocks")
+    if clusters:
+        check_extents([(axis.tag, size_of(axis)) for axis in clusters], clusters[-1].var)
 
 
 def refused(reason: str, place: Node, help: str) -> TvmsError:

@@ -32,6 +32,7 @@ from .architectures import ARCHITECTURES, FIRST_WITH_COPIES
 from .async_copies import copy_asynchronously
 from .barriers import insert_barriers
 from .emulate import emulate_matrix_units
+from .interleave import simulate_kernel
 from .kernel import Kernel, Launch
 from .matrix_units import check_matrix_units, expand_copies, expand_plain
 from .memory import compact_memory
@@ -40,7 +41,6 @@ from .pointer_checks import check_pointers, has_pointer_accesses
 from .reductions import reduce_across_threads
 from .registers import keep_in_registers
 from .rules import bind_threads
-from .simulate import simulate
 from .split import has_threads, means_threads, split_kernels, threads_as_loops
 from .tensor_copies import check_tensor_copies, emulate_tensor_copies
 from .warp_memory import place_warp_memory
@@ -152,7 +152,7 @@ def _for_target(kernel: Kernel, target: Target) -> tir.Stmt:
     if not target.order:
         has_copies = ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
         return Launch(keep_in_registers(copy_asynchronously(kernel) if has_copies else expand_copies(kernel)))
-    return simulate(without_units(kernel), target.order == "ascending")
+    return simulate_kernel(without_units(kernel), target.order == "ascending")
 
 
 def without_units(kernel: Kernel) -> Kernel:

@@ -32,7 +32,7 @@ from ...ir.matrix_units import (
     product_of,
     texts,
 )
-from ...ir.tensor_copies import COPY, tensor_map_of
+from ...ir.tensor_copies import COPIES, tensor_map_of
 from ...ir.visit import walk
 from ...ir.warpgroups import PRODUCT, ROW, warpgroup_product_of
 from ..lower.bounds import CHECKED_POSITION, Bounds, Safety
@@ -43,7 +43,7 @@ from .matrix_units import ZERO, MemoryRange, over, place_of, plus, rest, times
 from .places import domains_of
 from .warp_memory import lane_number
 
-_OPERATORS = ("ptx_cp_async", "ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", PRODUCT, COPY, *WHOLE_WARP)
+_OPERATORS = ("ptx_cp_async", "ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", PRODUCT, *COPIES, *WHOLE_WARP)
 _Corner: TypeAlias = tuple[MemoryRange, tir.PrimExpr, int, tir.PrimExpr]
 """An element that an operator reaches: element `index + row * stride` of a place."""
 
@@ -83,7 +83,7 @@ class _Checker(Rewriter):
             "ptx_cp_async": self._copy, "ptx_mma": self._mma, "ptx_ldmatrix": self._ldmatrix, "mma_fill": self._mma_fill,
             "mma_store": self._mma_store, "tvm_fill_fragment": self._fill, "tvm_load_matrix_sync": self._move,
             "tvm_store_matrix_sync": self._move, "tvm_mma_sync": self._mma_sync,
-            PRODUCT: self._of_warpgroup, COPY: self._box,
+            PRODUCT: self._of_warpgroup, **dict.fromkeys(COPIES, self._box),
         }  # fmt: skip
 
     def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:

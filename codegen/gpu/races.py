@@ -18,20 +18,21 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...ir import tir
+from ...ir import clusters, tir
 from ...ir.base import IRModule, Node
 from ...ir.deep import deep
 from ...ir.diagnostics import Diagnostic, Note
 from ...ir.dtype import parse_dtype
 from ...ir.interp import run
-from ...ir.interp.frame import Access, Frame, Observer, Reach, ThreadOrder
+from ...ir.interp.frame import Access, Frame, Meets, Observer, Reach, ThreadOrder
 from ...ir.interp.memory import Pointer, View
 from ...ir.interp.threads import thread_number
 from ...ir.matrix_units import WHOLE_WARP, is_fragment_scope, name_of
-from ...ir.tensor_copies import COPY
+from ...ir.tensor_copies import COPIES, NUMBERED, WAIT, calls_in
 from ...ir.visit import walk
 from .architectures import DEFAULT, WARP
 from .kernel import SYNC
+from .knowledge import NEVER, Knowledge, Moment
 from .lower import lower_to_kernels, with_threads
 from .rules import bind_threads
 from .split import has_threads
@@ -60,7 +61,13 @@ def find_races(
     detector = _Detector(lowered)
     run(IRModule({entry: with_threads(lowered)}), entry, args, thread_order=thread_order, observer=detector)
     detector.finish()
-    return (*detector.races.values(), *detector.order.problems.values(), *detector.local.reads_of_others())
+    of_barriers = detector.knowledge.problems.values()
+    return (
+        *detector.races.values(),
+        *of_barriers,
+        *detector.order.problems.values(),
+        *detector.local.reads_of_others(),
+    )
 
 
 class _AccessEvent(Struct, frozen=True):
@@ -68,7 +75,7 @@ class _AccessEvent(Struct, frozen=True):
 
     An asynchronous access starts at `began`, the number of barriers of the block before it was begun; for other accesses
     that is `barriers`. A `whole_warp` access is made by all threads of a warp together. The thread has called
-    `fence.proxy.async` `proxies` times before.
+    `fence.proxy.async` `proxies` times before. Threads that wait for others know the `moment` of the access (`gpu.knowledge`).
     """
 
     node: Access | tir.Call
@@ -81,6 +88,7 @@ class _AccessEvent(Struct, frozen=True):
     began: int
     whole_warp: bool
     proxies: int = 0
+    moment: Moment = NEVER
 
     @property
     def who(self) -> tuple[int, int]:
@@ -152,6 +160,7 @@ class _Detector(Observer):
     def __init__(self, function: tir.PrimFunc) -> None:
         self.races: dict[tuple[int, int], Diagnostic] = {}
         self._has_products = any(map(is_product, walk(function)))
+        self.knowledge = Knowledge(bool(calls_in(function, (*NUMBERED, *clusters.OPERATORS))))
         self.local, self.order = _LocalMemory(), WarpgroupOrder()
         self._launch = 0
         self._inner: set[Node] = set()
@@ -161,7 +170,7 @@ class _Detector(Observer):
         self._elements: dict[tuple[int, int], tuple[_Element, Any]] = {}
         self._copies: dict[tuple[int, int, int, int], int] = {}
         """The number of barriers of the block before each pending copy of a thread was begun, by its target."""
-        self._reads: dict[tuple[int, int, int, int], tuple[_AccessEvent, Any, range, str]] = {}
+        self._reads: dict[tuple[int, int, int, int], tuple[_AccessEvent, Any, range, str, Frame]] = {}
         """The first pending read of a part of memory by a product of a thread."""
 
     def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
@@ -176,6 +185,10 @@ class _Detector(Observer):
             scope = "warp" if call.args[0].value == "warp" else "block"
             key = (self._block(frame), thread_number(frame), scope)
             self._waits[key] = self._waits.get(key, 0) + 1
+            self.knowledge.meet(key[:2], scope, self._waits[key], frame)
+
+    def synchronize(self, kind: Meets, key: Any, frame: Frame, call: tir.Call) -> None:
+        self.knowledge.synchronize(kind, key, (self._block(frame), thread_number(frame)), frame, call)
 
     def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
         pointer, dtype = frame[access.buffer.data], parse_dtype(access.buffer.dtype)
@@ -193,7 +206,7 @@ class _Detector(Observer):
                 self.local.access(event, access.buffer.data, pointer.memory, place, named)
                 self.order.access(event, pointer.memory, place, named[0])
             else:
-                self._note(event, pointer.memory, place, named)
+                self._note(event, pointer.memory, place, named, frame)
 
     def reach(self, call: tir.Call, kind: Reach, part: View, frame: Frame) -> None:
         memory, size = part.pointer.memory, part.flat.itemsize
@@ -212,12 +225,15 @@ class _Detector(Observer):
         if is_whole and thread % WARP > 1:
             return  # all threads of the warp do the same, and any other thread differs from one of two
         copy = (block, thread, id(memory), start)
-        if name_of(call) == COPY and memory.scope != "global":
-            self._copied(self._event(call, "write", frame), kind, memory, places, _name_in(frame, memory))
+        if name_of(call) in COPIES and memory.scope != "global":
+            if kind == "begin":
+                target = call.args[0]  # memory of another block has no other name
+                name = target.name if isinstance(target, tir.Var) else _name_in(frame, memory)
+                self._copied(self._event(call, "write", frame), memory, places, name, frame)
             return
         event = self._event(call, kind, frame, is_whole)
         if is_product(call):
-            self._read_by_product(copy, event, memory, places, _name_in(frame, memory))
+            self._read_by_product(copy, event, memory, places, frame)
             return
         if kind == "begin":
             self._copies[copy] = event.barriers
@@ -225,41 +241,42 @@ class _Detector(Observer):
         if kind == "write":
             event = replace(event, began=self._copies.pop(copy, event.barriers))
         for place in places:
-            self._note(event, memory, place, (_name_in(frame, memory), place // size))
+            self._note(event, memory, place, (_name_in(frame, memory), place // size), frame)
 
-    def _copied(self, event: _AccessEvent, kind: Reach, memory: Any, places: range, name: str) -> None:
-        """Note a copy of a box: it conflicts with everything from its begin to the wait for its barrier, and with nothing behind."""
-        event = replace(event, barriers=_NEVER) if kind == "begin" else replace(event, barriers=-1, began=_NEVER)
+    def _copied(self, event: _AccessEvent, memory: Any, places: range, name: str, frame: Frame) -> None:
+        """Note a copy of a box: it conflicts with everything that is not behind a wait for its barrier."""
+        event = replace(event, barriers=_NEVER, moment=self.knowledge.of_copy())
         for place in places:
-            self._note(event, memory, place, (name, place // places.step))
+            self._note(event, memory, place, (name, place // places.step), frame)
 
     def _read_by_product(
-        self, key: tuple[int, int, int, int], event: _AccessEvent, memory: Any, places: range, name: str
+        self, key: tuple[int, int, int, int], event: _AccessEvent, memory: Any, places: range, frame: Frame
     ) -> None:
         """Note a read of a product when it begins, and another one when it is complete: it may read at any time in between."""
+        name = _name_in(frame, memory)
         if event.kind == "begin":
             event = replace(event, kind="read")
-            self._reads.setdefault(key, (event, memory, places, name))
+            self._reads.setdefault(key, (event, memory, places, name, frame))
         elif key in self._reads:
             event = replace(event, began=self._reads.pop(key)[0].began)
         for place in places:
-            self._note(event, memory, place, (name, place // places.step))
+            self._note(event, memory, place, (name, place // places.step), frame)
 
     def finish(self) -> None:
         """Note the reads of products that no thread has waited for."""
-        for event, memory, places, name in self._reads.values():
+        for event, memory, places, name, frame in self._reads.values():
             for place in places:
-                self._note(event, memory, place, (name, place // places.step))
+                self._note(event, memory, place, (name, place // places.step), frame)
 
     def _event(self, node: Access | tir.Call, kind: Reach, frame: Frame, is_whole: bool = False) -> _AccessEvent:
         block, thread = self._block(frame), thread_number(frame)
         barriers, warp_barriers = (self._waits.get((block, thread, scope), 0) for scope in ("block", "warp"))
-        proxies = self.order.proxies((block, thread))
+        proxies, moment = self.order.proxies((block, thread)), self.knowledge.now((block, thread), frame)
         return _AccessEvent(
-            node, kind, self._launch, thread, block, barriers, warp_barriers, barriers, is_whole, proxies
+            node, kind, self._launch, thread, block, barriers, warp_barriers, barriers, is_whole, proxies, moment
         )
 
-    def _note(self, event: _AccessEvent, memory: Any, place: int, named: tuple[str, int]) -> None:
+    def _note(self, event: _AccessEvent, memory: Any, place: int, named: tuple[str, int], frame: Frame) -> None:
         """Report the conflicts of an access with earlier ones of the element at byte `place`, and keep it."""
         element, _ = self._elements.setdefault(
             (id(memory), place), (_Element(None, {"read": {}, "update": {}}), memory)
@@ -274,7 +291,7 @@ class _Detector(Observer):
             self.order.check_proxy(element.write, event, named)
         others = [then for kind, events in element.since.items() if kind != event.kind for then in events.values()]
         for other in (element.write, *others):
-            if other is not None and other.meets(event):
+            if other is not None and other.meets(event) and not self.knowledge.knows(event.who, other.moment, frame):
                 self._report(other, event, named)
         if event.kind == "write":
             element.write, element.since = event, {"read": {}, "update": {}}
@@ -296,12 +313,18 @@ class _Detector(Observer):
         message = f"{who} race on element {index} of '{name}': one {_DOES[before.kind]} it"
         message += f", the other {_DOES[after.kind]} it, without a barrier between"
         note = Note(f"it {_DOES[before.kind]} it here", before.node.span)
-        help = (
-            'put T.tvm_storage_sync("shared") between the accesses'
-            if before.block == after.block
-            else "blocks cannot synchronize: split the kernel between the accesses"
-        )
-        self.races[key] = Diagnostic("E0723", message, after.node.span, help=help, notes=(note,))
+        self.races[key] = Diagnostic("E0723", message, after.node.span, help=_remedy(before, after), notes=(note,))
+
+
+def _remedy(before: _AccessEvent, after: _AccessEvent) -> str:
+    """Return what prevents a race."""
+    if is_box(before.node):
+        return f"call T.{WAIT} for the barrier of the copy before the access"
+    if is_box(after.node):
+        return "copy when threads that access it before have arrived at a barrier that the copying thread waits for"
+    if before.block == after.block:
+        return 'put T.tvm_storage_sync("shared") between the accesses'
+    return "blocks cannot synchronize: split the kernel between the accesses"
 
 
 def _is_axis(node: Node) -> bool:
@@ -322,4 +345,4 @@ def _name_in(frame: Frame, memory: Any) -> str:
         if (isinstance(value, View) and value.pointer.memory is memory)
         or (isinstance(value, Pointer) and value.memory is memory)
     ]
-    return min(names)[1]
+    return min(names, default=(True, "shared memory"))[1]

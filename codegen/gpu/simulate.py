@@ -18,6 +18,8 @@ runs in every order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from msgspec.structs import replace
@@ -30,11 +32,11 @@ from ...ir.visit import walk
 from ..lower.rewriter import Rewriter, sequence
 from ..lower.vectors import add, multiply, widen
 from .exchange import shuffled_from
-from .kernel import SYNC, Kernel, is_apart, is_exchange, scope_of, size_of
+from .kernel import SYNC, Axis, Kernel, is_apart, is_exchange, scope_of, size_of
 from .rotate import rotate_loops
 
 CHECK_BARRIER, THREAD_ORDER = Op("tir.check_barrier"), Op("tir.thread_order")
-_TRUE, _ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
+TRUE, ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
 
 
 def simulate(kernel: Kernel, is_ascending: bool = True) -> tir.Stmt:
@@ -43,19 +45,24 @@ def simulate(kernel: Kernel, is_ascending: bool = True) -> tir.Stmt:
 
     Raises TvmsError E0606 if a thread may leave a loop that contains barriers.
     """
-    body = sequence(_Simulator(kernel, is_ascending).run(rotate_loops(kernel.body), None))
+    body = sequence(Simulator(kernel.threads, is_ascending).run(rotate_loops(kernel.body), None))
+    return over_grid(kernel.blocks, body, is_ascending)
+
+
+def over_grid(blocks: Sequence[Axis], body: tir.Stmt, is_ascending: bool) -> tir.Stmt:
+    """Return the loops that run `body` for each block of a grid."""
     pattern = tir.Var("int64", "pattern")
-    for axis in reversed(kernel.blocks):
+    for axis in reversed(blocks):
         last = make.sub(axis.extent, make.const(1, axis.extent.dtype))
         index = tir.Var(axis.extent.dtype, axis.var.name.replace("Idx.", "_"))
-        is_turned = make.less(pattern, _ZERO)
+        is_turned = make.less(pattern, ZERO)
         turn = index if is_ascending else make.if_then_else(is_turned, make.sub(last, index), index)
         body = tir.LetStmt(axis.var, make.cast(turn, axis.var.dtype), body)
         body = tir.For(index, make.const(0, index.dtype), axis.extent, tir.ForKind.SERIAL, body)
     return body if is_ascending else tir.LetStmt(pattern, tir.Call("int64", THREAD_ORDER, ()), body)
 
 
-class _Array:
+class Array:
     """An array of `count` elements, allocated for one execution of the block."""
 
     def __init__(self, name: str, dtype: str, count: int) -> None:
@@ -69,28 +76,28 @@ class _Array:
         return tir.BufferStore(self.buffer, value, (index,))
 
 
-class _Simulator(Rewriter):
+class Simulator(Rewriter):
     """Simulates statements: the rewriting rules handle the code of one thread, `run` splits statements at
     synchronization.
     """
 
-    def __init__(self, kernel: Kernel, is_ascending: bool) -> None:
+    def __init__(self, axes: Sequence[Axis], is_ascending: bool) -> None:
         super().__init__({
             tir.BufferLoad: self._access, tir.BufferStore: self._access, tir.Call: self._call,
             tir.Allocate: self._poisoned, tir.Buffer: lambda buffer: buffer,
         })  # fmt: skip
-        self._axes, self._count = kernel.threads, kernel.thread_count
+        self._axes, self._count = tuple(axes), prod(map(size_of, axes))
         self._thread = tir.Var("int64", "thread")
         self._is_ascending = is_ascending
-        self._differing = {axis.var for axis in kernel.threads}
+        self._differing = {axis.var for axis in axes}
         self._private: dict[tir.Var, tuple[tir.Var, tir.PrimExpr]] = {}
-        self._exchanged: dict[tir.Call, _Array] = {}
-        self._arrays: list[_Array] = []
+        self._exchanged: dict[tir.Call, Array] = {}
+        self._arrays: list[Array] = []
         self._is_inside = False
 
     # --- All threads
 
-    def run(self, stmt: tir.Stmt, mask: _Array | None) -> list[tir.Stmt]:
+    def run(self, stmt: tir.Stmt, mask: Array | None) -> list[tir.Stmt]:
         """Return the statements that execute `stmt` for all threads, or for those that are active in `mask`."""
         outer, self._arrays = self._arrays, []
         inside, self._is_inside = self._is_inside, True
@@ -99,11 +106,11 @@ class _Simulator(Rewriter):
         body: list[tir.Stmt] = parts
         for array in reversed(self._arrays):
             size = array.buffer.shape
-            body = [tir.Allocate(array.buffer.data, array.buffer.dtype, size, _TRUE, sequence(body))]
+            body = [tir.Allocate(array.buffer.data, array.buffer.dtype, size, TRUE, sequence(body))]
         self._arrays = outer
         return body
 
-    def _split(self, stmt: tir.Stmt, mask: _Array | None) -> list[tir.Stmt]:
+    def _split(self, stmt: tir.Stmt, mask: Array | None) -> list[tir.Stmt]:
         if is_apart(stmt):
             return [self._each(self.rewrite(stmt), mask)]
         match stmt:
@@ -132,7 +139,7 @@ class _Simulator(Rewriter):
             case _:
                 raise error("E0606", f"threads cannot synchronize in '{type(stmt).__name__}'", stmt.span)
 
-    def _sequence_of(self, stmt: tir.SeqStmt, mask: _Array | None) -> list[tir.Stmt]:
+    def _sequence_of(self, stmt: tir.SeqStmt, mask: Array | None) -> list[tir.Stmt]:
         """Merge statements without a barrier between them into one loop over the threads."""
         result: list[tir.Stmt] = []
         together: list[tir.Stmt] = []
@@ -146,7 +153,7 @@ class _Simulator(Rewriter):
             result += self._split(part, mask)
         return [*result, *(self._split(sequence(together), mask) if together else ())]
 
-    def _each(self, stmt: tir.Stmt, mask: _Array | None) -> tir.Stmt:
+    def _each(self, stmt: tir.Stmt, mask: Array | None) -> tir.Stmt:
         """Return the loop over the active threads that execute `stmt`, which is already rewritten."""
         body = stmt if mask is None else tir.IfThenElse(mask.load(self._thread), stmt)
         rest: tir.PrimExpr = self._thread
@@ -157,30 +164,30 @@ class _Simulator(Rewriter):
         count, turn, pattern = self._count, tir.Var("int64", "turn"), tir.Var("int64", "pattern")
         if self._is_ascending or count == 1:
             body = tir.LetStmt(self._thread, turn, body)
-            return tir.For(turn, _ZERO, tir.IntImm("int64", count), tir.ForKind.SERIAL, body)
+            return tir.For(turn, ZERO, tir.IntImm("int64", count), tir.ForKind.SERIAL, body)
         turns = 1 << (count - 1).bit_length()
         mixed = tir.Call("int64", Op("tir.bitwise_xor"), (turn, pattern))
         number = tir.Call("int64", Op("tir.bitwise_and"), (mixed, tir.IntImm("int64", turns - 1)))
         if turns > count:
             body = tir.IfThenElse(make.less(self._thread, tir.IntImm("int64", count)), body)
         body = tir.LetStmt(self._thread, number, body)
-        loop = tir.For(turn, _ZERO, tir.IntImm("int64", turns), tir.ForKind.SERIAL, body)
+        loop = tir.For(turn, ZERO, tir.IntImm("int64", turns), tir.ForKind.SERIAL, body)
         return tir.LetStmt(pattern, tir.Call("int64", THREAD_ORDER, ()), loop)
 
-    def _array(self, name: str, dtype: str, count: int | None = None) -> _Array:
+    def _array(self, name: str, dtype: str, count: int | None = None) -> Array:
         """Return a new array with `count` elements, by default one per thread."""
-        array = _Array(name, dtype, self._count if count is None else count)
+        array = Array(name, dtype, self._count if count is None else count)
         self._arrays.append(array)
         return array
 
-    def _remember(self, name: str, value: tir.PrimExpr, mask: _Array | None) -> tuple[_Array, tir.Stmt]:
+    def _remember(self, name: str, value: tir.PrimExpr, mask: Array | None) -> tuple[Array, tir.Stmt]:
         """Return an array of the values of `value` in each thread, and the loop that fills it."""
         array = self._array(name, value.dtype)
         return array, self._each(array.store(self._thread, self.rewrite(value)), mask)
 
     # --- Statements in which threads wait for each other
 
-    def _barrier(self, stmt: tir.Evaluate, mask: _Array | None) -> list[tir.Stmt]:
+    def _barrier(self, stmt: tir.Evaluate, mask: Array | None) -> list[tir.Stmt]:
         """Check that all threads of the block are active. At a warp barrier, only the active threads wait for each
         other.
         """
@@ -189,11 +196,11 @@ class _Simulator(Rewriter):
         if mask is None or (isinstance(scope, tir.StringImm) and scope.value == "warp"):
             return []
         here = self._array("here", "int64", 1)
-        count = here.store(_ZERO, make.add(here.load(_ZERO), tir.IntImm("int64", 1)))
-        check = tir.Call("int32", CHECK_BARRIER, (here.load(_ZERO), tir.IntImm("int64", self._count)), span=stmt.span)
-        return [here.store(_ZERO, _ZERO), self._each(count, mask), tir.Evaluate(check, span=stmt.span)]
+        count = here.store(ZERO, make.add(here.load(ZERO), tir.IntImm("int64", 1)))
+        check = tir.Call("int32", CHECK_BARRIER, (here.load(ZERO), tir.IntImm("int64", self._count)), span=stmt.span)
+        return [here.store(ZERO, ZERO), self._each(count, mask), tir.Evaluate(check, span=stmt.span)]
 
-    def _if(self, stmt: tir.IfThenElse, mask: _Array | None) -> list[tir.Stmt]:
+    def _if(self, stmt: tir.IfThenElse, mask: Array | None) -> list[tir.Stmt]:
         before = self._exchanges(stmt.condition, mask)
         if mask is None and not before and not self._differs(stmt.condition):
             other = None if stmt.else_case is None else sequence(self.run(stmt.else_case, None))
@@ -207,24 +214,24 @@ class _Simulator(Rewriter):
         otherwise = self._where_any(others, self.run(stmt.else_case, others))
         return [*before, *fill, *fill_others, *then, *otherwise]
 
-    def _mask(self, condition: tir.PrimExpr, outer: _Array | None) -> tuple[_Array, list[tir.Stmt]]:
+    def _mask(self, condition: tir.PrimExpr, outer: Array | None) -> tuple[Array, list[tir.Stmt]]:
         """Return the mask of the threads of `outer` for which `condition` holds, and the statements that compute it."""
         mask = self._array("mask", "bool")
         none = self._each(mask.store(self._thread, make.const(0, "bool")), None)
         fill = self._each(mask.store(self._thread, self.rewrite(condition)), outer)
         return mask, [none, fill] if outer is not None else [fill]
 
-    def _where_any(self, mask: _Array, body: list[tir.Stmt]) -> list[tir.Stmt]:
+    def _where_any(self, mask: Array, body: list[tir.Stmt]) -> list[tir.Stmt]:
         """Run `body` if any thread is active."""
         found = self._array("any", "bool", 1)
-        note = self._each(found.store(_ZERO, _TRUE), mask)
-        return [found.store(_ZERO, make.const(0, "bool")), note, tir.IfThenElse(found.load(_ZERO), sequence(body))]
+        note = self._each(found.store(ZERO, TRUE), mask)
+        return [found.store(ZERO, make.const(0, "bool")), note, tir.IfThenElse(found.load(ZERO), sequence(body))]
 
-    def _for(self, stmt: tir.For, mask: _Array | None) -> list[tir.Stmt]:
+    def _for(self, stmt: tir.For, mask: Array | None) -> list[tir.Stmt]:
         """Split a loop. If all threads have the same bounds it runs once for all; otherwise as often as for the
         longest of them.
         """
-        _check_stays(stmt.body)
+        check_stays(stmt.body)
         if not self._differs(stmt.extent) and not self._differs(stmt.min):
             start, extent = self.rewrite(stmt.min), self.rewrite(stmt.extent)
             body = sequence(self.run(stmt.body, mask))
@@ -232,7 +239,7 @@ class _Simulator(Rewriter):
         starts, fill = self._remember("start", stmt.min, mask)
         counts, fill_counts = self._remember("extent", stmt.extent, mask)
         most = self._array("most", stmt.extent.dtype, 1)
-        longest = make.maximum(most.load(_ZERO), counts.load(self._thread))
+        longest = make.maximum(most.load(ZERO), counts.load(self._thread))
         step = tir.Var(stmt.loop_var.dtype, f"{stmt.loop_var.name}_step")
         index = make.add(make.cast(starts.load(self._thread), step.dtype), step)
         self.values[stmt.loop_var] = index
@@ -241,23 +248,23 @@ class _Simulator(Rewriter):
         here, find = self._mask(goes_on, mask)
         body = [*find, *self._where_any(here, self.run(stmt.body, here))]
         zero = make.const(0, most.buffer.dtype)
-        loop = tir.For(step, make.const(0, step.dtype), most.load(_ZERO), tir.ForKind.SERIAL, sequence(body))
-        return [fill, fill_counts, most.store(_ZERO, zero), self._each(most.store(_ZERO, longest), mask), loop]
+        loop = tir.For(step, make.const(0, step.dtype), most.load(ZERO), tir.ForKind.SERIAL, sequence(body))
+        return [fill, fill_counts, most.store(ZERO, zero), self._each(most.store(ZERO, longest), mask), loop]
 
-    def _while(self, stmt: tir.While, mask: _Array | None) -> list[tir.Stmt]:
+    def _while(self, stmt: tir.While, mask: Array | None) -> list[tir.Stmt]:
         """Split a loop; threads that leave it are inactive until all have left."""
-        _check_stays(stmt.body)
+        check_stays(stmt.body)
         here, any_left = self._array("here", "bool"), self._array("any", "bool", 1)
         start = [self._each(here.store(self._thread, make.const(0, "bool")), None)]
-        start.append(self._each(here.store(self._thread, _TRUE), mask))
+        start.append(self._each(here.store(self._thread, TRUE), mask))
         condition = self._exchanges(stmt.condition, here)
         goes_on = here.store(self._thread, self.rewrite(make.cast(stmt.condition, "bool")))
-        note = self._each(any_left.store(_ZERO, _TRUE), here)
-        body = [any_left.store(_ZERO, make.const(0, "bool")), *condition, self._each(goes_on, here), note]
-        body.append(tir.IfThenElse(any_left.load(_ZERO), sequence(self.run(stmt.body, here))))
-        return [*start, any_left.store(_ZERO, _TRUE), tir.While(any_left.load(_ZERO), sequence(body))]
+        note = self._each(any_left.store(ZERO, TRUE), here)
+        body = [any_left.store(ZERO, make.const(0, "bool")), *condition, self._each(goes_on, here), note]
+        body.append(tir.IfThenElse(any_left.load(ZERO), sequence(self.run(stmt.body, here))))
+        return [*start, any_left.store(ZERO, TRUE), tir.While(any_left.load(ZERO), sequence(body))]
 
-    def _let(self, stmt: tir.LetStmt, mask: _Array | None) -> list[tir.Stmt]:
+    def _let(self, stmt: tir.LetStmt, mask: Array | None) -> list[tir.Stmt]:
         exchanges = self._exchanges(stmt.value, mask)
         if not exchanges and not self._differs(stmt.value):
             return [tir.LetStmt(stmt.var, self.rewrite(stmt.value), sequence(self.run(stmt.body, mask)))]
@@ -266,21 +273,21 @@ class _Simulator(Rewriter):
         self._differing.add(stmt.var)
         return [*exchanges, fill, *self._split(stmt.body, mask)]
 
-    def _allocate(self, stmt: tir.Allocate, mask: _Array | None) -> list[tir.Stmt]:
+    def _allocate(self, stmt: tir.Allocate, mask: Array | None) -> list[tir.Stmt]:
         """Replace local memory by one array for all threads; shared memory stays."""
-        size = _size(stmt)
+        size = memory_size(stmt)
         if scope_of(stmt.buffer_var) != "local":
-            return [replace(stmt, body=sequence([_poison(stmt, size), *self.run(stmt.body, mask)]))]
+            return [replace(stmt, body=sequence([poison(stmt, size), *self.run(stmt.body, mask)]))]
         whole = tir.Var("handle", stmt.buffer_var.name, tir.PointerType(tir.PrimType(stmt.dtype), "global"))
         self._private[stmt.buffer_var] = whole, make.mul(self._thread, size)
         count = make.mul(size, tir.IntImm("int64", self._count))
         allocation = replace(stmt, buffer_var=whole, extents=(count,))
-        return [replace(allocation, body=sequence([_poison(allocation, count), *self.run(stmt.body, mask)]))]
+        return [replace(allocation, body=sequence([poison(allocation, count), *self.run(stmt.body, mask)]))]
 
     # --- One thread
 
     def _poisoned(self, stmt: tir.Allocate) -> tir.Stmt:
-        return replace(stmt, body=sequence([_poison(stmt, _size(stmt)), self.rewrite(stmt.body)]))
+        return replace(stmt, body=sequence([poison(stmt, memory_size(stmt)), self.rewrite(stmt.body)]))
 
     def _access(self, access: tir.BufferLoad | tir.BufferStore) -> Any:
         own = self._private.get(access.buffer.data)
@@ -300,7 +307,7 @@ class _Simulator(Rewriter):
 
     # --- Exchanges
 
-    def _exchanges(self, node: Node, mask: _Array | None) -> list[tir.Stmt]:
+    def _exchanges(self, node: Node, mask: Array | None) -> list[tir.Stmt]:
         """Return statements that execute the shuffles in `node`, the innermost first, and keep their results in
         arrays.
         """
@@ -333,7 +340,8 @@ def _values_of(node: Node) -> list[Node]:
     return list(walk(node))
 
 
-def _check_stays(body: tir.Stmt) -> None:
+def check_stays(body: tir.Stmt) -> None:
+    """Raise E0606 if a thread may leave the loop around `body`."""
     leaves = ("tir.break_loop", "tir.continue_loop", "tir.thread_return", "tir.ret")
     for node in walk(body):
         if isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in leaves:
@@ -341,14 +349,15 @@ def _check_stays(body: tir.Stmt) -> None:
             raise error("E0606", "a thread cannot leave a loop in which threads synchronize", node.span, help)
 
 
-def _size(stmt: tir.Allocate) -> tir.PrimExpr:
+def memory_size(stmt: tir.Allocate) -> tir.PrimExpr:
+    """Return the number of elements that a statement allocates."""
     size: tir.PrimExpr = tir.IntImm("int64", 1)
     for extent in stmt.extents:
         size = multiply(size, widen(extent))
     return size
 
 
-def _poison(stmt: tir.Allocate, size: tir.PrimExpr) -> tir.Stmt:
+def poison(stmt: tir.Allocate, size: tir.PrimExpr) -> tir.Stmt:
     """Return the loop that poisons memory with NaN or an arbitrary integer."""
     kind = parse_dtype(stmt.dtype)
     array = tir.Buffer(stmt.buffer_var, stmt.dtype, (size,), stmt.buffer_var.name)
@@ -360,4 +369,4 @@ def _poison(stmt: tir.Allocate, size: tir.PrimExpr) -> tir.Stmt:
     if kind.lanes > 1:
         value = tir.Broadcast(with_lanes(kind.name, kind.lanes), value, tir.IntImm("int32", kind.lanes))
     index = tir.Var("int64", "element")
-    return tir.For(index, _ZERO, size, tir.ForKind.SERIAL, tir.BufferStore(array, value, (index,)))
+    return tir.For(index, ZERO, size, tir.ForKind.SERIAL, tir.BufferStore(array, value, (index,)))

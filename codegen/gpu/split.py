@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ...ir import make, tir
 from ...ir.base import Op
+from ...ir.clusters import TAGS as CLUSTER_TAGS
 from ...ir.diagnostics import error
 from ...ir.equal import structural_equal
 from ...ir.matrix_units import WARP, WHOLE_WARP, name_of, whole_warp_calls
@@ -34,7 +35,7 @@ from .kernel import (
 )
 
 _CHECK = Op("tir.check")
-_TAGS = (*BLOCK_TAGS, *THREAD_TAGS)
+_TAGS = (*BLOCK_TAGS, *CLUSTER_TAGS, *THREAD_TAGS)
 
 
 def threads_as_loops(func: tir.PrimFunc) -> tir.PrimFunc:

@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeAlias
 from ...ir import tir
 from ...ir.base import Node
 from ...ir.diagnostics import Diagnostic, Note
-from ...ir.tensor_copies import COPY
+from ...ir.matrix_units import name_of
+from ...ir.tensor_copies import COPIES
 from ...ir.warpgroups import FENCE, PRODUCT, PROXY, WAIT
 
 _Who: TypeAlias = tuple[int, int]
@@ -115,4 +116,4 @@ def is_product(node: object) -> bool:
 
 def is_box(node: object) -> bool:
     """Return whether `node` is a copy of a box, which products see without a fence."""
-    return isinstance(node, tir.Call) and getattr(node.op, "name", "") == f"tir.{COPY}"
+    return isinstance(node, tir.Call) and name_of(node) in COPIES

@@ -19,7 +19,7 @@ from ...ir.dtype import is_float, lanes_of, parse_dtype
 from ...ir.equal import structural_hash
 from ...ir.kinds import ForKind
 from ...ir.matrix_units import name_of, number, product_of
-from ...ir.tensor_copies import COPY
+from ...ir.tensor_copies import COPIES
 from ...ir.visit import children, walk
 from ...ir.warpgroups import DEPTH, PRODUCT, ROWS, WARPGROUP, warpgroup_product_of
 from .architectures import WARP
@@ -226,7 +226,7 @@ class _Counter:
             self._lines += part * (ROWS + of_group.n) * DEPTH * 2 / _TRANSACTION_BYTES
         elif name in ("ptx_cp_async", "ptx_ldmatrix"):
             self._access(call)
-        elif name == COPY:
+        elif name in COPIES:
             self._other += times
         elif is_float(call.dtype) and f"tir.{name}" not in _PLAIN:
             cost = _COST.get(f"tir.{name}", 1 if "shuffle" in name else _OF_CALLS)

@@ -18,9 +18,11 @@ from typing import Any
 from ...ir import tir
 from ...ir.analysis.modular_set import modular_set
 from ...ir.base import Source
+from ...ir.clusters import REGISTERS, calls_of
+from ...ir.clusters import TAGS as CLUSTER_TAGS
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.dtype import element_bytes, lanes_of, with_lanes
-from ...ir.matrix_units import Fragment, fragments_in, is_fragment_scope
+from ...ir.matrix_units import Fragment, fragments_in, is_fragment_scope, name_of
 from ...ir.tensor_copies import TensorMap, tensor_maps
 from ...ir.visit import walk
 from ...ir.warpgroups import warpgroup_calls
@@ -40,13 +42,13 @@ from .nvptx_intrinsics import NVPTX
 from .operators import number
 from .parallel import KernelEmitter
 from .shared import LLVMModule
-from .tensor_copies import map_parameter
+from .tensor_copies import map_parameter, note_function, require_hopper
 from .types import I32, I64, POINTER, register_type
 
 SHARED_SPACE = 3
 WIDEST_ACCESS = 16
 """Maximum number of bytes that one instruction loads or stores."""
-_REGISTERS = {"threadIdx": "tid", "blockIdx": "ctaid"}
+_REGISTERS = {"threadIdx": "tid", "blockIdx": "ctaid", "clusterCtaIdx": "cluster.ctaid"}
 
 
 def emit_kernels(
@@ -99,6 +101,7 @@ class DeviceModule(LLVMModule):
         for _, value in described:
             map_parameter(value)
         emitter.tensor_maps = described
+        self._bound_clusters(function, kernel)
         for axis in kernel.axes:
             emitter.values[axis.var] = emitter.special_register(axis.tag)
         emitter.run(kernel.body)
@@ -115,6 +118,20 @@ class DeviceModule(LLVMModule):
             notes += [name, number(I32, sizes.get(tag, 1))]
         metadata = self.module.add_metadata(notes)
         self.module.add_named_metadata("nvvm.annotations", metadata)
+
+    def _bound_clusters(self, function: Value, kernel: Kernel) -> None:
+        """Tell LLVM the number of blocks of a cluster, with which the kernel is then launched; E0602 if the GPU has none."""
+        calls = calls_of(kernel.body)
+        for axis in kernel.clusters:
+            require_hopper(self.target.arch, "clusters of blocks need", axis.var)
+        for call in calls:
+            require_hopper(self.target.arch, f"T.{name_of(call)} needs", call)
+        if kernel.clusters:
+            sizes = {axis.tag: size_of(axis) for axis in kernel.clusters}
+            extents = ",".join(str(sizes.get(tag, 1)) for tag in reversed(CLUSTER_TAGS))
+            note_function(function, "nvvm.cluster_dim", extents)
+        if any(name_of(call) == REGISTERS for call in calls):
+            note_function(function, "nvvm.minctasm", "1")  # without a bound on registers, PTX ignores `setmaxnreg`
 
     def c_function(self, symbol: str, result: LLVMType, params: list[LLVMType]) -> Value:
         """Return the declaration of an LLVM intrinsic; E0602 for others, since GPUs have no C library."""
@@ -168,6 +185,11 @@ class DeviceEmitter(KernelEmitter):
         size = BARRIER_BYTES * barrier_count(self._kernel)
         self._shared_bytes += size
         return self._shared_variable(size)
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether blocks may reach the barriers of other blocks."""
+        return bool(self._kernel.clusters)
 
     def special_register(self, tag: str) -> Value:
         """Return the index of this thread or block along an axis."""

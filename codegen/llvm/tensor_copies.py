@@ -1,4 +1,4 @@
-"""Copies of boxes by Hopper's copy engine, and barriers in shared memory, as inline PTX.
+"""Copies of boxes by Hopper's copy engine, barriers in shared memory, and clusters of blocks, as inline PTX.
 
 The host describes each matrix by a tensor map of 128 bytes, which is a parameter of the kernel. A barrier has 8 bytes in static
 shared memory.
@@ -9,10 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ...ir import tir
+from ...ir import clusters, tir
+from ...ir.base import Node
 from ...ir.diagnostics import error
 from ...ir.matrix_units import name_of
-from ...ir.tensor_copies import ARRIVE, COPY, CREATE, EXPECT, INIT, PREDICATES, WAIT, TensorMap, tensor_map_of
+from ...ir.matrix_units import number as constant
+from ...ir.tensor_copies import (
+    ARRIVE,
+    COPY,
+    CREATE,
+    EXPECT,
+    INIT,
+    MULTICAST,
+    PREDICATES,
+    REMOTE,
+    WAIT,
+    TensorMap,
+    tensor_map_of,
+)
 from ..gpu.tensor_maps import MAP_ALIGNMENT
 from .api import LLVMType, Value, ir
 from .casts import emit_cast
@@ -28,12 +42,16 @@ class _HasBarriers(Protocol):
     @property
     def barriers(self) -> Value: ...
     @property
+    def has_clusters(self) -> bool: ...
+    @property
     def tensor_maps(self) -> Sequence[tuple[TensorMap, Value]]: ...
 
 
 _VOID: LLVMType = ir.VoidType()
 _SHARED: LLVMType = ir.PointerType(addrspace=3)
 _FIRST = 90
+_WITH_REGISTERS = "sm_90a"
+"""The architecture whose warpgroups change their number of registers."""
 _COPIED = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
 
 
@@ -45,11 +63,21 @@ def map_parameter(argument: Value) -> None:
     set[str].add(attributes, '"nvvm.grid_constant"')  # llvmlite does not know attributes that are texts
 
 
-def _require(emitter: ExpressionEmitter, call: tir.Call) -> None:
-    target = emitter.module.target.arch
+def note_function(function: Value, name: str, value: str) -> None:
+    """Add an attribute to a function that is a pair of texts."""
+    attributes: set[str] = function.attributes
+    set[str].add(attributes, f'"{name}"="{value}"')
+
+
+def require_hopper(target: str, what: str, place: Node) -> None:
+    """Raise E0602 if an architecture has no clusters, copy engine and barriers in shared memory, which `what` says are needed."""
     if int(target.removeprefix("sm_").rstrip("a")) < _FIRST:
-        reason = f"copies of boxes and their barriers need sm_90 or newer; the target is {target}"
-        raise error("E0602", reason, call.span, 'compile for Hopper: "cuda -arch=sm_90a"')
+        reason = f"{what} sm_90 or newer; the target is {target}"
+        raise error("E0602", reason, place.span, 'compile for Hopper: "cuda -arch=sm_90a"')
+
+
+def _require(emitter: ExpressionEmitter, call: tir.Call) -> None:
+    require_hopper(emitter.module.target.arch, "copies of boxes and their barriers need", call)
 
 
 def _predicated(
@@ -58,11 +86,12 @@ def _predicated(
     """Return PTX that depends on the condition of `call`, if it has one. A branch would separate products from their waits."""
     at = PREDICATES.get(name_of(call), len(call.args))
     if at >= len(call.args):
-        return operands, letters, text
+        return operands, letters, text.replace("@active ", "")
     condition = call.args[at]
     assert isinstance(condition, tir.PrimExpr)
     is_true = emit_cast(emitter.builder, emitter.emit(condition), condition.dtype, "int32")
-    guarded = f"{{ .reg .pred active; setp.ne.b32 active, ${len(operands)}, 0; @active {text} }}"
+    text = text if "@active" in text else f"@active {text}"
+    guarded = f"{{ .reg .pred active; setp.ne.b32 active, ${len(operands)}, 0; {text} }}"
     return [*operands, is_true], letters + "r", guarded
 
 
@@ -104,6 +133,16 @@ def _arrive(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return _assembly(emitter, call, "mbarrier.arrive.shared::cta.b64 _, [$0];", [_barrier(emitter, call)], "r")
 
 
+def _arrive_remote(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """Arrive at the barrier of another block, which has the same address in the shared memory of that block."""
+    text = (
+        "{ .reg .b32 remote; mapa.shared::cluster.u32 remote, $0, $1; "
+        "@active mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }"
+    )
+    operands = [_barrier(emitter, call), _number(emitter, call.args[1])]
+    return _assembly(emitter, call, text, operands, "rr")
+
+
 def _expect(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
     return _assembly(emitter, call, text, [_barrier(emitter, call), _number(emitter, call.args[1])], "rr")
@@ -111,8 +150,10 @@ def _expect(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     parity = _number(emitter, call.args[1]) if call.args[1:] else number(I32, 0)
+    device: _HasBarriers = emitter  # type: ignore[assignment]
+    order = ".acquire.cluster" * device.has_clusters  # otherwise other blocks cannot arrive
     text = (
-        "{ .reg .pred complete; AGAIN_${:uid}: mbarrier.try_wait.parity.shared::cta.b64 complete, [$0], $1; "
+        f"{{ .reg .pred complete; AGAIN_${{:uid}}: mbarrier.try_wait.parity{order}.shared::cta.b64 complete, [$0], $1; "
         "@!complete bra AGAIN_${:uid}; }"
     )
     return _assembly(emitter, call, text, [_barrier(emitter, call), parity], "rr")
@@ -129,13 +170,38 @@ def _copy(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     row, column = _number(emitter, call.args[6]), _number(emitter, call.args[7])
     address = emitter.builder.ptrtoint(emitter.builder.addrspacecast(target, _SHARED), I32)
     operands = [address, emitter.builder.ptrtoint(place, I64), column, row, barrier]
+    if name_of(call) == MULTICAST:
+        operands.append(emitter.builder.trunc(_number(emitter, call.args[10]), ir.IntType(16)))
+        text = f"{_COPIED}.multicast::cluster [$0], [$1, {{$2, $3}}], [$4], $5;"
+        return _assembly(emitter, call, text, operands, "rlrrrh")
     return _assembly(emitter, call, f"{_COPIED} [$0], [$1, {{$2, $3}}], [$4];", operands, "rlrrr")
+
+
+def _meet(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """Emit a step of the barrier of a cluster; all threads of a warp execute it together, but the compiler need not prove that."""
+    step = "arrive.release" if name_of(call) == clusters.ARRIVE else "wait.acquire"
+    return _assembly(emitter, call, f"barrier.cluster.{step};", [], "")
+
+
+def _named(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    return _assembly(emitter, call, f"barrier.sync {constant(call, 0)}, {constant(call, 1)};", [], "")
+
+
+def _registers(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """Emit a change of the number of registers; E0602 if the architecture is not sm_90a."""
+    if emitter.module.target.arch != _WITH_REGISTERS:
+        reason = f"T.{name_of(call)} needs {_WITH_REGISTERS}; the target is {emitter.module.target.arch}"
+        raise error("E0602", reason, call.span, f'compile for Hopper: "cuda -arch={_WITH_REGISTERS}"')
+    change = "inc" if constant(call, 0) else "dec"
+    return _assembly(emitter, call, f"setmaxnreg.{change}.sync.aligned.u32 {constant(call, 1)};", [], "")
 
 
 TENSOR_COPIES: Table = {
     f"tir.{name}": rule
     for name, rule in (
-        (COPY, _copy), (CREATE, _create), (INIT, _initialize), (ARRIVE, _arrive), (EXPECT, _expect), (WAIT, _wait),
+        (COPY, _copy), (MULTICAST, _copy), (CREATE, _create), (INIT, _initialize), (ARRIVE, _arrive), (REMOTE, _arrive_remote),
+        (EXPECT, _expect), (WAIT, _wait), (clusters.ARRIVE, _meet), (clusters.WAIT, _meet), (clusters.NAMED, _named),
+        (clusters.REGISTERS, _registers),
     )
 }  # fmt: skip
-"""The intrinsics of Hopper's copy engine."""
+"""The intrinsics of Hopper's copy engine, of clusters, and of roles of warps."""

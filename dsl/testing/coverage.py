@@ -96,7 +96,8 @@ INTRINSIC_REASONS: dict[str, str] = {
     **dict.fromkeys(("vscale", "get_active_lane_mask"), "of vectors whose length the machine chooses; not compiled"),
     "q_multiply_shift_per_axis": "`q_multiply_shift`, which is drawn, is computed by it",
     **dict.fromkeys(
-        ("thread_return", "ptx_cp_async_bulk", "ptx_cp_async_barrier"), "of whole kernels that somebody wrote; tests/gpu has cases",
+        ("thread_return", "ptx_cp_async_bulk", "ptx_cp_async_barrier", "ptx_arrive_barrier_remote", "ptx_cp_async_bulk_tensor_multicast",
+         "ptx_barrier_cluster_arrive", "ptx_barrier_cluster_wait", "ptx_barrier_sync", "ptx_setmaxnreg"), "of whole kernels that somebody wrote; tests/gpu has cases",
     ),
     **dict.fromkeys(
         ("dma_copy", "dma_wait", "dma_start_group", "dma_end_group", "texture2d_load", "texture2d_store"), "of devices that are not a target",

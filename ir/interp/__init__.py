@@ -26,6 +26,7 @@ from ..tir import PrimFunc
 from ..verify import check_types
 from . import addresses as _addresses  # imported to register the evaluators of calls
 from . import calls as _calls
+from . import clusters as _clusters
 from . import graph_calls as _graph_calls
 from . import matrix_units as _matrix_units
 from . import tensor_copies as _tensor_copies
@@ -38,7 +39,7 @@ from .scalars import Value
 from .trap import Trap
 
 __all__ = ["Observer", "Recorder", "Trap", "call_prim_func", "run"]
-_ = _addresses, _calls, _graph_calls, _matrix_units, _tensor_copies, _warpgroups
+_ = _addresses, _calls, _clusters, _graph_calls, _matrix_units, _tensor_copies, _warpgroups
 
 
 @deep

@@ -23,6 +23,9 @@ Access: TypeAlias = tir.BufferLoad | tir.BufferStore
 Reach: TypeAlias = Literal["read", "write", "update", "begin"]
 """How an intrinsic reaches memory through a pointer: "update" is atomic, and "begin" starts a copy that writes later."""
 
+Meets: TypeAlias = Literal["begin", "arrive", "wait"]
+"""How a thread meets others at a barrier in shared memory: it initializes the barrier, arrives, or has waited."""
+
 
 class Observer:
     """Ignores all events; an exception in an override ends the run."""
@@ -35,6 +38,9 @@ class Observer:
 
     def reach(self, call: tir.Call, kind: Reach, part: View, frame: Frame) -> None:
         """Handle that an intrinsic reaches the elements `part` of memory through a pointer."""
+
+    def synchronize(self, kind: Meets, key: Any, frame: Frame, call: tir.Call) -> None:
+        """Handle that a thread meets others at `key`, such as a phase of a barrier: those that wait there learn what it did before."""
 
     def binding(self, binding: relax.Binding, frame: Frame) -> None:
         """Handle that a binding of a graph function is about to be evaluated."""
@@ -108,6 +114,11 @@ class World:
         if self.observer is not None:
             self.observer.reach(call, kind, part, frame)
 
+    def tell_synchronize(self, kind: Meets, key: Any, frame: Frame, call: tir.Call) -> None:
+        """Tell the observer that a thread meets others at `key`."""
+        if self.observer is not None:
+            self.observer.synchronize(kind, key, frame, call)
+
     def tell_overwrite(self, target: Array) -> None:
         """Tell the observer that the elements of `target` may be about to change."""
         if self.observer is not None:
@@ -135,6 +146,8 @@ class Frame(dict[Any, Any]):
 
     `shared` holds the shared memory of a thread block, by the statement that allocates it, and the values that its threads
     exchange; `thread` holds, by thread tag, the variable of each thread axis, this thread's index, and the number of threads.
+    `cluster` holds, by thread tag, which cluster of blocks this is along an axis, this block's index in it, and the number of its blocks;
+    `grid` holds the clusters by these positions (`interp.clusters`).
     `views` holds the last view of each buffer of constant shape, with its pointer.
     """
 
@@ -143,6 +156,8 @@ class Frame(dict[Any, Any]):
         self.world = world
         self.shared: dict[Any, Any] = {}
         self.thread: dict[str, tuple[Node, int, int]] = {}
+        self.cluster: dict[str, tuple[int, int, int]] = {}
+        self.grid: dict[Any, Any] = {}
         self.views: dict[tir.Buffer, tuple[Any, View]] = {}
 
     def __missing__(self, key: Any) -> Any:
@@ -155,6 +170,7 @@ class Frame(dict[Any, Any]):
         child.update(self)
         child.shared = self.shared
         child.thread = dict(self.thread)
+        child.cluster, child.grid = dict(self.cluster), self.grid
         return child
 
     def make_locals_private(self) -> None:

@@ -16,10 +16,12 @@ import numpy as np
 
 from .. import tir
 from ..base import Node
+from ..clusters import TAGS as CLUSTERS
 from ..dtype import int_range
 from ..idioms import is_one
 from .arguments import compile_match
 from .buffers import compile_allocation, compile_buffer, compile_declaration, compile_store, new_memory, region_view
+from .clusters import compile_cluster_axis, compile_grid_axis
 from .expressions import compile_all, compile_expr
 from .frame import Frame, fault
 from .jumps import Break, Continue, Leave
@@ -246,7 +248,9 @@ def _declare(stmt: tir.DeclBuffer) -> Statement:
 
 @meaning_of(tir.AttrStmt)
 def _attribute(stmt: tir.AttrStmt) -> Statement:
-    """Thread blocks and virtual threads run sequentially, the threads of one block concurrently; other attributes are hints."""
+    """Thread blocks and virtual threads run sequentially, the threads of a block and the blocks of a cluster concurrently; other
+    attributes are hints.
+    """
     if stmt.attr_key == "reduce_scope":
         return _reduce_scope(stmt)
     if stmt.attr_key not in ("thread_extent", "virtual_thread"):
@@ -254,6 +258,11 @@ def _attribute(stmt: tir.AttrStmt) -> Statement:
     axis: tir.IterVar = stmt.node
     extent, body = compile_expr(stmt.value), compile_stmt(stmt.body)
     is_block = axis.thread_tag.startswith("blockIdx")
+    if axis.thread_tag in CLUSTERS:
+        return compile_cluster_axis(axis, body, stmt)
+    of_clusters = compile_grid_axis(axis, extent, body, stmt) if is_block else None
+    if of_clusters is not None:
+        return of_clusters
     if not is_block and not axis.thread_tag.startswith("vthread"):
         return compile_fork(axis.var, axis.thread_tag, lambda frame: 0, extent, body)
 

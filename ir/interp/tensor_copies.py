@@ -1,40 +1,60 @@
 """Evaluation of copies of boxes, and of barriers in shared memory (`ir.tensor_copies`).
 
-Data arrives when its barrier is waited for; until then, the elements are uninitialized. All threads of a block meet where they
-wait, so that a phase which is not complete then never will be.
+Data arrives when its barrier is waited for; until then, the elements are uninitialized. A thread that waits lets the others run; if
+none of them can go on, the phase will never be complete.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from .. import tir
 from ..base import Node
+from ..diagnostics import TvmsError
+from ..matrix_units import name_of
 from ..numpy_dtype import numpy_dtype
-from ..tensor_copies import ARRIVE, COPY, CREATE, EXPECT, GROUP, INIT, LINE_BYTES, ROW_BYTES, WAIT, tensor_map_of
+from ..tensor_copies import (
+    ARRIVE,
+    COPIES,
+    CREATE,
+    EXPECT,
+    GROUP,
+    INIT,
+    LINE_BYTES,
+    MULTICAST,
+    PREDICATES,
+    REMOTE,
+    ROW_BYTES,
+    WAIT,
+    TensorMap,
+    tensor_map_of,
+)
 from .buffers import memory_of
 from .calls import intrinsic
+from .clusters import block_of, in_block
 from .expressions import Expression
 from .frame import Frame, fault
 from .matrix_units import operands_of, part_of, read_part, write_part
 from .memory import Array, Pointer
 from .scalars import Value
-from .threads import Exchange, exchange
+from .threads import Blocked, Exchange, exchange
 
 
 class _Barrier:
     """A barrier that `count` threads arrive at, none before it is initialized."""
 
     def __init__(self) -> None:
-        self.count = self.pending = self.bytes = self.parity = 0
+        self.count = self.pending = self.bytes = self.phase = 0
         self.arriving: list[Callable[[], int]] = []
         """What stores the data of pending copies and returns their bytes."""
 
     def initialize(self, count: int) -> None:
         self.count = self.pending = count
-        self.bytes = self.parity = 0
+        self.bytes = self.phase = 0
 
     def arrive(self, announced: int = 0) -> None:
         self.bytes += announced
@@ -48,15 +68,23 @@ class _Barrier:
             self.bytes -= copy()
         self._end_phase()
 
+    def is_complete(self, parity: int) -> bool:
+        """Return whether the last phase with `parity` is complete, after data that may have arrived is stored."""
+        if self.phase % 2 == parity:
+            self.receive()
+        return self.phase % 2 != parity
+
     def _end_phase(self) -> None:
         if self.pending == self.bytes == 0 and not self.arriving:
-            self.parity ^= 1
+            self.phase += 1
             self.pending = self.count
 
 
-def _barrier(frame: Frame, call: tir.Call, number: int, is_new: bool = False) -> _Barrier:
-    """Return a barrier of the block; E0712 if it does not exist, or is not initialized."""
-    barriers: list[_Barrier] = frame.shared.get(_Barrier, [])
+def _barrier(
+    frame: Frame, call: tir.Call, number: int, is_new: bool = False, shared: dict[Any, Any] | None = None
+) -> _Barrier:
+    """Return a barrier of the block, or of that with the memory `shared`; E0712 if it does not exist, or is not initialized."""
+    barriers: list[_Barrier] = (frame.shared if shared is None else shared).get(_Barrier, [])
     if not 0 <= number < len(barriers):
         reason = f"barrier {number} does not exist: the block created {len(barriers)}"
         raise fault("E0712", reason, call, f"call T.{CREATE}({number + 1}) before")
@@ -83,20 +111,31 @@ def _initialize(call: tir.Call) -> Expression:
 
     def initialize(frame: Frame) -> Value:
         number, count = operands(frame)
-        _barrier(frame, call, number, is_new=True).initialize(int(count))
+        barrier = _barrier(frame, call, number, is_new=True)
+        barrier.initialize(int(count))
+        frame.world.tell_synchronize("begin", (barrier, 0), frame, call)
         return 0
 
     return initialize
 
 
-@intrinsic(ARRIVE, EXPECT)
+@intrinsic(ARRIVE, REMOTE, EXPECT)
 def _arrive(call: tir.Call) -> Expression:
-    operands = operands_of(call)
+    operands, name = operands_of(call), name_of(call)
 
     def arrive(frame: Frame) -> Value:
-        number, *rest = operands(frame)
-        if len(rest) < 2 or rest[1]:
-            _barrier(frame, call, number).arrive(*map(int, rest[:1]))
+        number, *rest = map(int, operands(frame))
+        if not all(rest[PREDICATES[name] - 1 :]):
+            return 0
+        block = block_of(frame, call, rest[0]) if name == REMOTE else None
+        barrier = _barrier(frame, call, number, shared=block)
+        if not barrier.pending:
+            barrier.receive()
+        if not barrier.pending:
+            reason = f"more threads arrive at barrier {number} than the {barrier.count} that it was initialized for"
+            raise fault("E0712", reason, call, "let fewer threads arrive in each phase")
+        frame.world.tell_synchronize("arrive", (barrier, barrier.phase), frame, call)
+        barrier.arrive(rest[0] if name == EXPECT else 0)
         return 0
 
     return arrive
@@ -107,59 +146,79 @@ def _wait(call: tir.Call) -> Exchange:
     operands = operands_of(call)
 
     def wait(frame: Frame) -> Generator[Node, None, Value]:
-        yield call
-        number, *parity = operands(frame)
-        barrier, wanted = _barrier(frame, call, number), int(parity[0]) if parity else 0
-        if barrier.parity == wanted:
-            barrier.receive()
-        if barrier.parity == wanted:
+        number, *given = map(int, operands(frame))
+        barrier, parity = _barrier(frame, call, number), given[0] if given else 0
+
+        def never() -> TvmsError:
             missing = (
                 f"{barrier.pending} of {barrier.count} threads have not arrived, and {barrier.bytes} bytes are missing"
             )
-            help = "let threads arrive, and copies be started, before all threads wait"
-            raise fault("E0714", f"barrier {number} is waited for in vain: {missing}", call, help)
-        yield call
+            help = "let threads arrive, and copies be started, that do not wait for this themselves"
+            return fault("E0714", f"barrier {number} is waited for in vain: {missing}", call, help)
+
+        yield Blocked(is_ready=lambda: barrier.is_complete(parity), never=never)
+        frame.world.tell_synchronize("wait", (barrier, barrier.phase - 1), frame, call)
         return 0
 
     return wait
 
 
-@intrinsic(COPY)
+@intrinsic(*COPIES)
 def _copy(call: tir.Call) -> Expression:
-    operands = operands_of(call)
-    kind = numpy_dtype(call.dtype)
+    operands, is_multicast = operands_of(call), name_of(call) == MULTICAST
+    size = numpy_dtype(call.dtype).itemsize
     tensor = tensor_map_of(call)
-    swizzled = _swizzle(tensor.box_rows, kind.itemsize)
+    swizzled = _swizzle(tensor.box_rows, size)
 
     def copy(frame: Frame) -> Value:
         target, at, source, rows, columns, stride, row, column, _, number, *rest = operands(frame)
-        if rest and not rest[0]:
+        if not all(rest[1:] if is_multicast else rest):
             return 0
-        first = memory_of(target, call).offset + int(at) * kind.itemsize
+        first = memory_of(target, call).offset + int(at) * size
         if first % (GROUP * ROW_BYTES):
             reason, help = (
-                f"the target of T.{COPY} starts at byte {first}",
+                f"the target of T.{name_of(call)} starts at byte {first}",
                 f"start at a multiple of {GROUP * ROW_BYTES}",
             )
             raise fault("E0712", reason, call, help)
-        barrier = _barrier(frame, call, number)
-        box = np.zeros((tensor.box_rows, tensor.columns), kind)
-        low, high = max(int(column), 0), min(int(column) + tensor.columns, int(columns))
-        for i in range(max(-int(row), 0), min(tensor.box_rows, int(rows) - int(row)) if low < high else 0):
-            place = (int(row) + i) * int(stride) + low
-            box[i, low - column : high - column] = read_part(frame, call, source, call.dtype, place, high - low)
-        values = np.empty(box.size, kind)
+        box = _read(frame, call, tensor, source, tuple(map(int, (rows, columns, stride, row, column))))
+        values = np.empty(box.size, box.dtype)
         values[swizzled] = box.reshape(-1)
-        _begin(frame, call, target, int(at), box.size)
-
-        def arrive() -> int:
-            write_part(frame, call, target, call.dtype, int(at), values)
-            return values.nbytes
-
-        barrier.arriving.append(arrive)
+        for block, place in _targets(frame, call, target, int(rest[0]) if is_multicast else None):
+            barrier = _barrier(frame, call, number, shared=block)
+            frame.world.tell_synchronize("begin", (barrier, barrier.phase), frame, call)
+            _begin(frame, call, place, int(at), box.size)
+            barrier.arriving.append(partial(_store, frame, call, place, int(at), values))
         return 0
 
     return copy
+
+
+def _targets(
+    frame: Frame, call: tir.Call, place: Pointer, mask: int | None
+) -> list[tuple[dict[Any, Any] | None, Pointer]]:
+    """Return the memory and the place of each block that a copy to `place` reaches; `mask` has a bit for each block of a cluster."""
+    if mask is None:
+        return [(None, place)]
+    ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
+    return [(block_of(frame, call, rank), in_block(frame, call, rank, place)) for rank in ranks]
+
+
+def _read(frame: Frame, call: tir.Call, tensor: TensorMap, source: Pointer, sizes: tuple[int, ...]) -> Array:
+    """Return a box of a matrix, with zeros outside of it."""
+    rows, columns, stride, row, column = sizes
+    box = np.zeros((tensor.box_rows, tensor.columns), numpy_dtype(call.dtype))
+    low, high = max(column, 0), min(column + tensor.columns, columns)
+    for i in range(max(-row, 0), min(tensor.box_rows, rows - row) if low < high else 0):
+        place = (row + i) * stride + low
+        box[i, low - column : high - column] = read_part(frame, call, source, call.dtype, place, high - low)
+    return box
+
+
+def _store(frame: Frame, call: tir.Call, target: Pointer, at: int, values: Array) -> int:
+    """Store the data of a copy and return the number of its bytes."""
+    write_part(frame, call, target, call.dtype, at, values)
+    return values.nbytes
 
 
 def _swizzle(rows: int, size: int) -> Array:

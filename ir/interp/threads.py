@@ -3,6 +3,9 @@
 A thread is the iterator that its body returns; it yields the call at which it waits. All threads of a block must reach
 the same barrier; a warp shuffle synchronizes only the threads of the warp. Threads exchange values through
 `Frame.shared`, between two waits.
+
+A thread that waits for what some others do, as at a barrier in shared memory, yields `Blocked`. If no thread goes on any more, the
+wait never ends.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import TypeAlias, TypeVar
 
 from .. import tir
 from ..base import Node, Op
+from ..diagnostics import TvmsError
 from ..exchanges import BARRIERS, SHUFFLES
 from ..matrix_units import whole_warp_calls
 from ..visit import post_order
@@ -23,6 +27,14 @@ from .frame import Frame, fault
 from .jumps import Leave
 from .memory import View
 from .scalars import Value
+
+
+class Blocked(Node, frozen=True, eq=False, kw_only=True):
+    """What a thread yields that waits until `is_ready`; `never` is the error if nothing can happen before."""
+
+    is_ready: Callable[[], bool]
+    never: Callable[[], TvmsError]
+
 
 Body: TypeAlias = Callable[[Frame], Iterable[Node]]
 Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
@@ -101,9 +113,43 @@ def compile_fork(
             thread[variable] = first + index
             thread.thread[tag] = (variable, index, size)
             threads.append(iter(_start(body, thread)))
-        yield from _take_turns(threads)
+        is_last = not frame.cluster and not any(name.startswith("threadIdx") for name in frame.thread)
+        turns = _take_turns(threads)
+        yield from _must_end(turns) if is_last else turns
 
     return run
+
+
+def _must_end(turns: Iterator[Node]) -> Iterator[Node]:
+    """Run all threads that can wait for each other; the error of a wait that never ends if none of them goes on."""
+    for wait in turns:
+        if not isinstance(wait, Blocked):
+            yield wait
+        elif not wait.is_ready():
+            raise wait.never()
+
+
+def run_blocks(blocks: Sequence[Iterator[Node]], is_last: bool) -> Iterator[Node]:
+    """Run blocks of a cluster in turns, each until a thread of it waits for another block; `is_last` if none is outside."""
+    turns = _run_blocks(blocks)
+    return _must_end(turns) if is_last else turns
+
+
+def _run_blocks(blocks: Sequence[Iterator[Node]]) -> Iterator[Node]:
+    waits = [next(block, None) for block in blocks]
+    while any(wait is not None for wait in waits):
+        blocked = [wait for wait in waits if isinstance(wait, Blocked) and not wait.is_ready()]
+        if blocked and len(blocked) == sum(wait is not None for wait in waits):
+            yield _any_of(blocked)
+        else:
+            waits = [
+                wait if wait is None or wait in blocked else next(block, None)
+                for block, wait in zip(blocks, waits, strict=True)
+            ]
+
+
+def _any_of(blocked: Sequence[Blocked]) -> Blocked:
+    return Blocked(is_ready=lambda: any(wait.is_ready() for wait in blocked), never=blocked[0].never)
 
 
 def keeping_place(run: Body, tag: str) -> Body:
@@ -133,6 +179,13 @@ def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
     waits = [next(thread, None) for thread in threads]
     while any(wait is not None for wait in waits):
         shuffle = next((wait for wait in waits if _is_call(wait, _WARP)), None)
+        blocked = [wait for wait in waits if isinstance(wait, Blocked)]
+        ready = {wait for wait in blocked if wait.is_ready()}
+        if ready or (blocked and shuffle is None):
+            if not ready:
+                yield _any_of(blocked)
+            waits = [next(thread, None) if wait in ready else wait for thread, wait in zip(threads, waits, strict=True)]
+            continue
         barrier = next(wait for wait in waits if wait is not None)
         if shuffle is None and any(wait is not barrier for wait in waits):
             said = f"only {sum(wait is barrier for wait in waits)} of {len(waits)} threads reach this barrier"

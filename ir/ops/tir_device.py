@@ -99,14 +99,21 @@ ROWS = (
     Intrinsic(
         "ptx_init_barrier_thread_count", "barrier_id:index thread_count:index", "void", "opaque", "PTX's `mbarrier.init`."
     ),
-    Intrinsic("ptx_arrive_barrier", "barrier_id:index", "void", "opaque", "PTX's `mbarrier.arrive`."),
+    Intrinsic(
+        "ptx_arrive_barrier", "barrier_id:index predicate:condition=None", "void", "opaque",
+        "PTX's `mbarrier.arrive`; does nothing if predicate is false.",
+    ),
+    Intrinsic(
+        "ptx_arrive_barrier_remote", "barrier_id:index cta_rank:index predicate:condition=None", "void", "opaque",
+        "PTX's `mapa` and `mbarrier.arrive.shared::cluster`: arrive at the barrier of block cta_rank of the cluster.",
+    ),
     Intrinsic(
         "ptx_arrive_barrier_expect_tx", "barrier_id:index byte_count:index predicate:condition=None", "void", "opaque",
         "PTX's `mbarrier.arrive.expect_tx`; does nothing if predicate is false.",
     ),
     Intrinsic(
         "ptx_wait_barrier", "barrier_id:index parity:index=0", "void", "opaque",
-        "PTX's `mbarrier.try_wait.parity`: all threads of a block wait until the phase of that parity is complete.",
+        "PTX's `mbarrier.try_wait.parity`: the thread waits until the phase of that parity is complete.",
     ),
     Intrinsic(
         "ptx_cp_async_bulk_tensor",
@@ -114,6 +121,27 @@ ROWS = (
         "box_rows:constant barrier_id:index predicate:condition=None",
         "first", "opaque",
         "PTX's `cp.async.bulk.tensor.2d`: start a copy of rows of 128 bytes of a matrix to shared memory, in the layout of the 128-byte swizzle, if predicate is true.",
+    ),
+    Intrinsic(
+        "ptx_cp_async_bulk_tensor_multicast",
+        "shared_ptr:handle shared_offset:index global_ptr:handle rows:index columns:index stride:index row:index column:index "
+        "box_rows:constant barrier_id:index cta_mask:index predicate:condition=None",
+        "first", "opaque",
+        "PTX's `cp.async.bulk.tensor.2d` with `.multicast::cluster`: start a copy to the same place in each block of the cluster whose bit "
+        "in cta_mask is set; each of them counts the bytes.",
+    ),
+    Intrinsic("ptx_barrier_cluster_arrive", "", "void", "opaque", "PTX's `barrier.cluster.arrive`: arrive at the barrier of a cluster of blocks."),
+    Intrinsic(
+        "ptx_barrier_cluster_wait", "", "void", "opaque",
+        "PTX's `barrier.cluster.wait`: wait until all threads of the cluster have arrived.",
+    ),
+    Intrinsic(
+        "ptx_barrier_sync", "barrier:constant thread_count:constant", "void", "opaque",
+        "PTX's `barrier.sync`: wait until thread_count threads of the block wait at this one of its barriers 1 to 15.",
+    ),
+    Intrinsic(
+        "ptx_setmaxnreg", "is_increase:constant count:constant", "void", "opaque",
+        "PTX's `setmaxnreg`: change the number of registers of each thread of a warpgroup.",
     ),
     Intrinsic("dma_copy", "*args:any", "int32", "opaque", "Start a DMA copy.", in_script=False),
     Intrinsic("dma_wait", "*args:any", "int32", "opaque", "Wait for DMA copies.", in_script=False),

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 from tvms.codegen.gpu.architectures import MOST_EXTENT, MOST_THREADS
+from tvms.codegen.gpu.interleave import simulate_kernel
 from tvms.codegen.gpu.kernel import BLOCK_TAGS, Kernel
 from tvms.codegen.gpu.launch import parameters
 from tvms.codegen.gpu.lower import without_units
-from tvms.codegen.gpu.simulate import simulate
 from tvms.codegen.llvm.backend import optimize, to_object
 from tvms.codegen.llvm.faults import RECORD_WORDS
 from tvms.codegen.llvm.module import emit_module
@@ -240,7 +240,7 @@ class FakeGpu:
                 for axis in kernel.axes
             )
             target = get_target("cuda -simulate=random")
-            body = simulate(without_units(replace(kernel, axes=axes)), is_ascending=False)
+            body = simulate_kernel(without_units(replace(kernel, axes=axes)), is_ascending=False)
             params: list[tir.Var] = []
             for param in parameters(kernel):
                 params.append(param if c_type(param.dtype) else tir.Var("float32", param.name))

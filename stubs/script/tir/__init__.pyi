@@ -529,14 +529,26 @@ def create_barriers(barrier_count: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.
     """Declare barriers in shared memory."""
 def ptx_init_barrier_thread_count(barrier_id: tvms.ir.tir.PrimExpr | builtins.int, thread_count: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
     """PTX's `mbarrier.init`."""
-def ptx_arrive_barrier(barrier_id: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
-    """PTX's `mbarrier.arrive`."""
+def ptx_arrive_barrier(barrier_id: tvms.ir.tir.PrimExpr | builtins.int, predicate: typing.Any = None) -> tvms.ir.tir.PrimExpr:
+    """PTX's `mbarrier.arrive`; does nothing if predicate is false."""
+def ptx_arrive_barrier_remote(barrier_id: tvms.ir.tir.PrimExpr | builtins.int, cta_rank: tvms.ir.tir.PrimExpr | builtins.int, predicate: typing.Any = None) -> tvms.ir.tir.PrimExpr:
+    """PTX's `mapa` and `mbarrier.arrive.shared::cluster`: arrive at the barrier of block cta_rank of the cluster."""
 def ptx_arrive_barrier_expect_tx(barrier_id: tvms.ir.tir.PrimExpr | builtins.int, byte_count: tvms.ir.tir.PrimExpr | builtins.int, predicate: typing.Any = None) -> tvms.ir.tir.PrimExpr:
     """PTX's `mbarrier.arrive.expect_tx`; does nothing if predicate is false."""
 def ptx_wait_barrier(barrier_id: tvms.ir.tir.PrimExpr | builtins.int, parity: tvms.ir.tir.PrimExpr | builtins.int = 0) -> tvms.ir.tir.PrimExpr:
-    """PTX's `mbarrier.try_wait.parity`: all threads of a block wait until the phase of that parity is complete."""
+    """PTX's `mbarrier.try_wait.parity`: the thread waits until the phase of that parity is complete."""
 def ptx_cp_async_bulk_tensor(dtype: typing.Any, shared_ptr: typing.Any, shared_offset: tvms.ir.tir.PrimExpr | builtins.int, global_ptr: typing.Any, rows: tvms.ir.tir.PrimExpr | builtins.int, columns: tvms.ir.tir.PrimExpr | builtins.int, stride: tvms.ir.tir.PrimExpr | builtins.int, row: tvms.ir.tir.PrimExpr | builtins.int, column: tvms.ir.tir.PrimExpr | builtins.int, box_rows: typing.Any, barrier_id: tvms.ir.tir.PrimExpr | builtins.int, predicate: typing.Any = None) -> tvms.ir.tir.PrimExpr:
     """PTX's `cp.async.bulk.tensor.2d`: start a copy of rows of 128 bytes of a matrix to shared memory, in the layout of the 128-byte swizzle, if predicate is true."""
+def ptx_cp_async_bulk_tensor_multicast(dtype: typing.Any, shared_ptr: typing.Any, shared_offset: tvms.ir.tir.PrimExpr | builtins.int, global_ptr: typing.Any, rows: tvms.ir.tir.PrimExpr | builtins.int, columns: tvms.ir.tir.PrimExpr | builtins.int, stride: tvms.ir.tir.PrimExpr | builtins.int, row: tvms.ir.tir.PrimExpr | builtins.int, column: tvms.ir.tir.PrimExpr | builtins.int, box_rows: typing.Any, barrier_id: tvms.ir.tir.PrimExpr | builtins.int, cta_mask: tvms.ir.tir.PrimExpr | builtins.int, predicate: typing.Any = None) -> tvms.ir.tir.PrimExpr:
+    """PTX's `cp.async.bulk.tensor.2d` with `.multicast::cluster`: start a copy to the same place in each block of the cluster whose bit in cta_mask is set; each of them counts the bytes."""
+def ptx_barrier_cluster_arrive() -> tvms.ir.tir.PrimExpr:
+    """PTX's `barrier.cluster.arrive`: arrive at the barrier of a cluster of blocks."""
+def ptx_barrier_cluster_wait() -> tvms.ir.tir.PrimExpr:
+    """PTX's `barrier.cluster.wait`: wait until all threads of the cluster have arrived."""
+def ptx_barrier_sync(barrier: typing.Any, thread_count: typing.Any) -> tvms.ir.tir.PrimExpr:
+    """PTX's `barrier.sync`: wait until thread_count threads of the block wait at this one of its barriers 1 to 15."""
+def ptx_setmaxnreg(is_increase: typing.Any, count: typing.Any) -> tvms.ir.tir.PrimExpr:
+    """PTX's `setmaxnreg`: change the number of registers of each thread of a warpgroup."""
 def dma_copy(*args: typing.Any) -> tvms.ir.tir.PrimExpr:
     """Start a DMA copy."""
 def dma_wait(*args: typing.Any) -> tvms.ir.tir.PrimExpr:
