@@ -20,13 +20,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...ir import make, tir
+from ...ir.analysis.moments import moments_of
 from ...ir.analysis.proof import prove
 from ...ir.diagnostics import TvmsError, error
 from ...ir.equal import structural_equal
 from ...ir.idioms import conjuncts, without_casts
 from ...ir.schedule.analysis.reductions import Reduction, Values, reduction_of
 from ...ir.schedule.conditions import Refused
-from ...ir.visit import children, substitute
+from ...ir.visit import children, substitute, walk
 from ..lower.rewriter import sequence, uses
 from .kernel import ALLREDUCE, THREAD_TAGS, is_private
 
@@ -47,7 +48,7 @@ def reduce_across_threads(func: tir.PrimFunc) -> tir.PrimFunc:
     """Return `func`, which has blocks, with the reductions across threads in two steps.
 
     Such a reduction combines one element with a value by an operator, or several ones by a reducer that is known to
-    `schedule.analysis.reductions`; TvmsError E0612 otherwise.
+    `schedule.analysis.reductions`, or it computes a mean and a variance in one pass (`analysis.moments`); TvmsError E0612 otherwise.
     """
     steps = {
         place: stmt for place, stmt in (_shared(*found) for found in blocks_below(func.body, ())) if stmt is not None
@@ -93,7 +94,8 @@ def _shared(stmt: tir.BlockRealize, loops: tuple[tir.For, ...]) -> tuple[tir.Stm
     if not starts_once(stmt, loops, dict.fromkeys((*mine, *inner))):
         help = "bind its reduction axes to values that determine the iterations of their loops"
         raise refused(stmt, "its T.init may execute in several iterations, and reset the result", help)
-    return (inner[0] if inner else stmt), _steps(stmt, inner, [loop.loop_var for loop in threads])
+    combine = combiner_of(stmt, loops, [loop for loop in loops if loop in mine or loop in inner])
+    return (inner[0] if inner else stmt), _steps(stmt, inner, [loop.loop_var for loop in threads], combine)
 
 
 def starts_once(stmt: tir.BlockRealize, loops: Iterable[tir.For], reduced: Iterable[tir.For]) -> bool:
@@ -110,14 +112,15 @@ def starts_once(stmt: tir.BlockRealize, loops: Iterable[tir.For], reduced: Itera
     return prove(is_first, domains, [*conjuncts(stmt.predicate), *first_step]).is_proven
 
 
-def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[tir.Var]) -> tir.Stmt:
+def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[tir.Var], combine: Combiner) -> tir.Stmt:
     """Reduce in each thread, then across threads, then store. A T.init that changes the result is combined with it at the end,
     because each thread would count it.
     """
     block = stmt.block
-    combine = combiner_of(stmt)
-    own = [_scalar(f"{element.buffer.name}_partial", element.dtype) for element in combine.elements]
-    totals = [_scalar(f"{element.buffer.name}_total", element.dtype) for element in combine.elements]
+    own, totals = (
+        [_scalar(f"{name}_{part}", value.dtype) for name, value in zip(combine.names, combine.identity, strict=True)]
+        for part in ("partial", "total")
+    )
     mine = tuple([_value(part, block) for part in own])
     value = _combined(own, mine, combine, block)
     first = replace(stmt, block=replace(block, init=None, body=value, reads=(), writes=()))
@@ -134,7 +137,7 @@ def _steps(stmt: tir.BlockRealize, inner: Sequence[tir.For], threads: Sequence[t
     results = found if combine.inits is None else combine.together(combine.inits, found)
     stores = [
         tir.BufferStore(element.buffer, result, element.indices, span=block.body.span)
-        for element, result in zip(combine.elements, results, strict=True)
+        for element, result in zip(combine.elements, results, strict=False)
     ]
     kept = _result(stmt, stores, {loop.loop_var for loop in inner}, threads)
     body = tir.SeqStmt((*start, first, together, kept))
@@ -216,7 +219,7 @@ def _result(
 
 class Combiner(Struct, frozen=True, eq=False):
     """A reduction block: the elements that it combines with `values`, the value of each that changes nothing, and `inits`, the
-    values of T.init if they change something.
+    values of T.init if they change something. The last of the values may have no element: threads need it only to combine the others.
     """
 
     elements: tuple[tir.BufferLoad, ...]
@@ -225,30 +228,63 @@ class Combiner(Struct, frozen=True, eq=False):
     identity: Values
     inits: Values | None = None
 
+    @property
+    def names(self) -> list[str]:
+        """Return a name for each value."""
+        hidden = len(self.identity) - len(self.elements)
+        return [*(element.buffer.name for element in self.elements), *["count"] * hidden]
+
     def reducer(self) -> tir.CommReducer:
         """Return the reducer that combines the values of threads."""
         x, y = (
-            tuple([tir.Var(element.dtype, f"{name}{number or ''}") for number, element in enumerate(self.elements)])
+            tuple([tir.Var(value.dtype, f"{name}{number or ''}") for number, value in enumerate(self.identity)])
             for name in ("x", "y")
         )
         return tir.CommReducer(x, y, self.together(x, y), self.identity)
 
 
-def combiner_of(stmt: tir.BlockRealize) -> Combiner:
-    """Return the reduction of a block: of one element by an operator, or of several ones."""
+def combiner_of(stmt: tir.BlockRealize, loops: Sequence[tir.For] = (), reduced: Sequence[tir.For] = ()) -> Combiner:
+    """Return the reduction of a block: of one element by an operator, of several ones, or to a mean. Its values may be counted as the
+    iterations of the loops `reduced` among `loops`, if these are given.
+    """
     update, init = stmt.block.body, stmt.block.init
-    if isinstance(update, tir.BufferStore) and isinstance(init, tir.BufferStore):
-        return _of_operator(stmt, update, init)
     if init is None:
         raise refused(stmt, "it has no T.init")
+    moments = moments_of(stmt.block)
+    if moments is not None:
+        if moments.axis is not None and not (reduced and _is_counted(stmt, moments.axis, loops, reduced)):
+            help = "store the count as another result"
+            raise refused(stmt, "its mean divides by an index that is not the number of values of a thread", help)
+        return Combiner(moments.elements, moments.values, moments.together, moments.identity)
+    if isinstance(update, tir.BufferStore) and isinstance(init, tir.BufferStore):
+        return _of_operator(stmt, update, init)
     try:
         found = reduction_of(stmt.block)
     except Refused as problem:
         known = (
-            "write the reduction with T.init as pairs of sums, argmin or argmax, or bind loops of its spatial iterators"
+            "write the reduction with T.init as pairs of sums, argmin, argmax, or mean and sum of squared differences, or bind "
+            "loops of its spatial iterators"
         )
         raise refused(stmt, problem.reason, f"{known} to threads") from None
     return Combiner(found.elements, found.values, _in_any_order(stmt, found), found.identity)
+
+
+def _is_counted(
+    stmt: tir.BlockRealize, axis: tir.IterVar, loops: Sequence[tir.For], reduced: Sequence[tir.For]
+) -> bool:
+    """Return whether the loops `reduced` execute the block for each value of `axis` once, in order."""
+    value = dict(zip(stmt.block.iter_vars, stmt.iter_values, strict=True))[axis]
+    assert axis.dom is not None
+    number: tir.PrimExpr = tir.IntImm("int64", 0)
+    for loop in reduced:
+        place = make.sub(make.cast(loop.loop_var, "int64"), make.cast(loop.min, "int64"))
+        number = make.add(make.mul(number, make.cast(loop.extent, "int64")), place)
+    place = make.sub(make.cast(value, "int64"), make.cast(axis.dom.min, "int64"))
+    domains = {loop.loop_var: tir.Range(loop.min, loop.extent) for loop in loops}
+    within = make.less(place, make.cast(axis.dom.extent, "int64"))
+    variables = {loop.loop_var for loop in reduced}
+    parts = [part for part in conjuncts(stmt.predicate) if uses([part], variables)]
+    return all(prove(part, domains, [within]).is_proven for part in (make.equal(place, number), *parts))
 
 
 def _in_any_order(stmt: tir.BlockRealize, found: Reduction) -> Callable[[Values, Values], Values]:
@@ -279,6 +315,8 @@ def _of_operator(stmt: tir.BlockRealize, update: tir.BufferStore, init: tir.Buff
         other, is_first = value.a, False
     else:
         raise refused(stmt, "its store does not combine the old element with a value by +, *, min, max, and, or")
+    if any(isinstance(node, tir.BufferLoad) and node.buffer.data is update.buffer.data for node in walk(other)):
+        raise refused(stmt, "a loop of the reduction accesses the memory of its results")
 
     def together(x: Values, y: Values) -> Values:
         (a,), (b,) = (x, y) if is_first else (y, x)

@@ -1,6 +1,6 @@
-"""Kernels whose threads share reductions to several values: pairs of sums, argmax and argmin.
+"""Kernels whose threads share reductions to several values: pairs of sums, argmax and argmin, means with sums of squared differences.
 
-Indices are those of integers, many of which are equal: NaN would make a result depend on the order.
+Values are integers, many of which are equal: NaN and infinities would make a result depend on the order.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ THREADS = ((4, 1), (32, 1), (8, 4), (7, 1), (64, 1), (16, 3), (96, 1), (32, 4))
 
 @st.composite
 def shared_reductions(draw: st.DrawFn) -> IRModule:
-    """Generate modules of one function `main(A, B, C)` that reduces rows of A to elements of B and C."""
+    """Generate modules of one function `main(A, B, C)` that reduces rows of A to elements of B and C; means also write D."""
     return parse("I.ir_module Module:\n" + indent(_function(Choices(draw)), "    "))
 
 
 def _function(choose: Choices) -> str:
     x, y = choose.pick(THREADS)
     rows, depth = choose.number(1, 3), choose.pick((64, 1, 5, 33, 97, 128))
-    kind = choose.pick(("sums", "lowest", "first"))
+    kind = choose.pick(("sums", "lowest", "first", "moments"))
     dtype = choose.pick(("int32", "float32")) if kind == "sums" else "int32"
     is_split = choose.pick((False, True))
     others = choose.pick((1, 2)) if is_split else 1
@@ -34,7 +34,8 @@ def _function(choose: Choices) -> str:
     steps = -(-depth // (x * y))
     lines = [
         f'T.prim_func main(A: T.Buffer(({rows}, {others}, {depth}), "{dtype}"), B: T.Buffer(({rows},), "int32"), '
-        f'C: T.Buffer(({rows},), "{dtype}")):'
+        f'C: T.Buffer(({rows},), "{"float32" if kind == "moments" else dtype}")'
+        + (f', D: T.Buffer(({rows},), "float32")):' if kind == "moments" else "):")
     ]
     loops = [
         f'i in T.thread_binding({rows}, thread="blockIdx.x")',
@@ -61,6 +62,8 @@ def _function(choose: Choices) -> str:
 
 def _update(choose: Choices, kind: str, dtype: str, value: str, is_split: bool) -> list[str]:
     """Return the T.init and the update of a block."""
+    if kind == "moments":
+        return _moments(choose, f'T.Cast("float32", {value})')
     kind = "lowest" if kind == "first" and is_split else kind
     is_greatest = choose.pick((True, False))
     better, keeps = (">", ">=") if is_greatest else ("<", "<=")
@@ -81,3 +84,15 @@ def _update(choose: Choices, kind: str, dtype: str, value: str, is_split: bool) 
         "with T.init():", f"    B[vi] = {first}", f"    C[vi] = {start}", f"b: T.int32 = {updates[0]}", f"c: T.{dtype} = {updates[1]}",
         "B[vi] = b", "C[vi] = c",
     ]  # fmt: skip
+
+
+def _moments(choose: Choices, x: str) -> list[str]:
+    """Return the T.init and the update of a count B, a mean C, and a sum D of squared differences."""
+    init = ["with T.init():", "    B[vi] = 0", "    C[vi] = T.float32(0)", "    D[vi] = T.float32(0)"]
+    n = 'T.Cast("float32", B[vi])'
+    difference = f"d: T.float32 = {x} - C[vi]"
+    ways = (
+        [difference, f"C[vi] = C[vi] + d / {n}", f"D[vi] = D[vi] + d * ({x} - C[vi])"],
+        [f"D[vi] = D[vi] + ({x} - C[vi]) * ({x} - C[vi]) * ({n} - T.float32(1)) / {n}", f"C[vi] = (C[vi] * ({n} - T.float32(1)) + {x}) / {n}"],
+    )  # fmt: skip
+    return [*init, "B[vi] = B[vi] + 1", *choose.pick(ways)]

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from textwrap import indent
 from typing import Any
 
 import numpy as np
 import pytest
 import tvms
+from tvms import te
 from tvms.codegen.build import Settings, prepare
 from tvms.codegen.default_schedules import default_schedules
 from tvms.codegen.gpu.estimate import estimate
 from tvms.codegen.gpu.program import build_program
 from tvms.codegen.target import get_target
-from tvms.ir import interp
+from tvms.ir import interp, tir
 from tvms.ir.base import IRModule
+from tvms.ir.programs import as_module
 from tvms.ir.schedule import Schedule
 from tvms.ir.schedule.apply import apply_schedules
+from tvms.tir import transform
 
 EACH = "cuda -arch=sm_80 -simulate=each"
 SHARED = """
@@ -295,7 +299,7 @@ def test_the_default_rule_keeps_the_order_that_matters(form: dict[str, str], m: 
 
 
 def test_each_row_of_any_reduction_has_a_thread() -> None:
-    """Mean and sum of squared differences (Welford, 1962): no rule shares them, but rows are independent."""
+    """Sums that feed back: no rule shares them, but rows are independent."""
     update = {
         "update": 'T.Cast("int32", V[vi]) + vk',
         "value": 'V[vi] + (A[vi, vk] - V[vi]) / T.Cast("float32", vk + 1)',
@@ -308,25 +312,186 @@ def test_each_row_of_any_reduction_has_a_thread() -> None:
     check(module, [a, np.zeros(3, np.int32), np.zeros(3, np.float32)])
 
 
-WELFORD = """#tvms 1
-T.prim_func f(A: T.Buffer((256,), "float32"), M: T.Buffer((1,), "float32"), S: T.Buffer((1,), "float32")):
-    for tx in T.thread_binding(256, thread="threadIdx.x"):
-        with T.block("welford"):
-            vk = T.axis.reduce(256, tx)
+# --- Means and variances in one pass -----------------------------------------------------------------------------
+
+RUNNING = """#tvms 1
+T.prim_func f(A: T.Buffer((5, {m}), "float32"), {params}):
+    for LOOPS:
+        with T.block("running"):
+            vi = T.axis.spatial(5, i)
+            vk = T.axis.reduce({m}, {index})
+            T.where({index} < {m})
             with T.init():
-                M[0] = T.float32(0)
-                S[0] = T.float32(0)
-            v_m: T.float32 = M[0] + (A[vk] - M[0]) / T.Cast("float32", vk + 1)
-            v_s: T.float32 = S[0] + (A[vk] - M[0]) * (A[vk] - v_m)
-            M[0] = v_m
-            S[0] = v_s
+{inits}
+{update}
 """
+COUNTED = "N[vi] = N[vi] + {one}\nd: T.float32 = A[vi, vk] - M[vi]\n"
+MOMENTS: dict[str, str] = {
+    "mean": "M[vi] = M[vi] + (A[vi, vk] - M[vi]) / T.Cast(\"float32\", vk + 1)",
+    "mean and squares": (
+        "m: T.float32 = M[vi] + (A[vi, vk] - M[vi]) / T.Cast(\"float32\", vk + 1)\n"
+        "s: T.float32 = S[vi] + (A[vi, vk] - M[vi]) * (A[vi, vk] - m)\nM[vi] = m\nS[vi] = s"
+    ),
+    "squares before the mean": (
+        "S[vi] = S[vi] + (A[vi, vk] - M[vi]) * (A[vi, vk] - M[vi]) * T.Cast(\"float32\", vk) / T.Cast(\"float32\", vk + 1)\n"
+        "M[vi] = (M[vi] * T.Cast(\"float32\", vk) + A[vi, vk]) / T.Cast(\"float32\", vk + 1)"
+    ),
+    "count, mean and squares": COUNTED + "M[vi] = M[vi] + d / N[vi]\nS[vi] = S[vi] + d * (A[vi, vk] - M[vi])",
+    "an integer count": (
+        'N[vi] = N[vi] + {one}\nd: T.float32 = A[vi, vk] * A[vi, vk] - M[vi]\nM[vi] = M[vi] + d * (T.float32(1) / T.Cast("float32", N[vi]))'
+    ),
+}  # fmt: skip
+"""Updates of the mean M, the sum S of squared differences, and the count N."""
+
+
+def running(
+    update: str, m: int, threads: int, *, count: str = "float32", index: str = "", bound: bool = True
+) -> IRModule:
+    """Return a function with an update of `MOMENTS`, whose iterations `threads` threads share if it is `bound`; without threads, a plain
+    nest.
+    """
+    update = update.replace("{one}", f"T.{count}(1)")
+    names = [name for name in "NMS" if f"{name}[vi] = " in update]
+    dtypes = {"N": count}
+    params = ", ".join(f'{name}: T.Buffer((5,), "{dtypes.get(name, "float32")}")' for name in names)
+    inits = "\n".join(f"{' ' * 16}{name}[vi] = T.{dtypes.get(name, 'float32')}(0)" for name in names)
+    lines = "\n".join(" " * 12 + line for line in update.split("\n"))
+    place, steps = index or (f"ko * {threads} + tx" if threads else "k"), -(-m // threads) if threads else 0
+    text = RUNNING.format(m=m, params=params, inits=inits, update=lines, index=place)
+    head, _, body = text.partition("    for LOOPS:\n")
+    if not threads:
+        body = "".join(line + "\n" for line in body.split("\n") if "T.where" not in line)
+        return tvms.parse(f"{head}    for i, k in T.grid(5, {m}):\n{body}")
+    if not bound:
+        return tvms.parse(f"{head}    for i, ko, tx in T.grid(5, {steps}, {threads}):\n{body}")
+    loops = [
+        'i in T.thread_binding(5, thread="blockIdx.x")',
+        f"ko in range({steps})",
+        f'tx in T.thread_binding({threads}, thread="threadIdx.x")',
+    ]
+    lines = "".join(f"{'    ' * level}for {loop}:\n" for level, loop in enumerate(loops, 1))
+    return tvms.parse(head + lines + indent(body, " " * 8))
+
+
+def results_of(module: IRModule, m: int, target: str = EACH) -> list[Any]:
+    """Compare the simulation with the interpreter, and both with NumPy in float64."""
+    function = module.functions["f"]
+    assert isinstance(function, tir.PrimFunc)
+    names = [buffer.name for buffer in function.buffer_map.values()][1:]
+    a = (np.random.default_rng(m).random((5, m)) + 3).astype(np.float32)
+    zeros = [
+        np.zeros(5, np.int32 if buffer.dtype == "int32" else np.float32)
+        for buffer in list(function.buffer_map.values())[1:]
+    ]
+    found = check(module, [a, *zeros], target=target)
+    wide = a.astype(np.float64) ** (2 if "A[vi, vk] * A[vi, vk] - M" in str(module) else 1)
+    expected = {"N": np.full(5, m), "M": wide.mean(1), "S": wide.var(1) * m}
+    for name, values in zip(names, found[1:], strict=True):
+        np.testing.assert_allclose(values, expected[name], rtol=1e-4)
+    return found
+
+
+@pytest.mark.deep(4)
+@pytest.mark.parametrize("form", MOMENTS)
+@pytest.mark.parametrize(("m", "threads"), [(100, 32), (97, 256), (300, 64), (3, 7), (96, 16)])
+def test_threads_share_means_and_variances(form: str, m: int, threads: int) -> None:
+    """Threads without elements do not matter, nor does the form of the recurrence. Results differ in rounding only."""
+    results_of(running(MOMENTS[form], m, threads, count="int32" if "integer" in form else "float32"), m)
+
+
+@pytest.mark.parametrize("form", ["mean and squares", "count, mean and squares"])
+def test_the_default_rule_shares_means_and_variances(form: str) -> None:
+    module = running(MOMENTS[form], 700, 0)
+    text = default_schedules(module, get_target("cuda -arch=sm_80"))["f"].text
+    assert text is not None
+    assert "S.several_results(running, threads=256)" in text.script()
+    results_of(module, 700)
+
+
+def test_a_reducer_of_te_is_shared() -> None:
+    """A tuple of count, mean and squared differences, combined as by Chan, Golub and LeVeque (1979)."""
+    a, k = te.placeholder((6, 700), "float32", name="A"), te.reduce_axis((0, 700), name="k")
+
+    def combine(x: Any, y: Any) -> Any:
+        n, d = x[0] + y[0], y[1] - x[1]
+        return n, x[1] + d * y[0] / n, x[2] + y[2] + d * d * x[0] * y[0] / n
+
+    moments = te.comm_reducer(combine, lambda *dtypes: tuple(te.const(0, dtype) for dtype in dtypes))
+    one, zero = te.const(1, "float32"), te.const(0, "float32")
+    results = te.compute((6,), lambda i: moments((one, a[i, k], zero), axis=k), name="moments")
+    module = as_module(te.create_prim_func([a, *results]))
+    text = default_schedules(module, get_target("cuda -arch=sm_80"))["main"].text
+    assert text is not None
+    assert "S.several_results(moments, threads=256)" in text.script()
+    x = np.random.default_rng(0).random((6, 700)).astype(np.float32)
+    found = check(module, [x, *(np.zeros(6, np.float32) for _ in range(3))], "main")
+    np.testing.assert_allclose(found[3], x.astype(np.float64).var(1) * 700, rtol=1e-4)
+
+
+def test_parts_of_rfactor_share_means() -> None:
+    """Both the recurrence of each part and the combination of the parts are known."""
+    schedule = Schedule(running(MOMENTS["count, mean and squares"], 96, 32, bound=False))
+    block = schedule.get_block("running")
+    parts = schedule.rfactor(schedule.get_loops(block)[2], 0)
+    for name in (parts, block):
+        schedule.bind(schedule.get_loops(name)[0], "blockIdx.x")
+        schedule.bind(schedule.get_loops(name)[-1], "threadIdx.x")
+    results_of(schedule.mod, 96)
+
+
+def test_the_pass_of_tvm_shares_means() -> None:
+    module = running(MOMENTS["count, mean and squares"], 100, 32)
+    lowered = transform.LowerCrossThreadReduction()(module)
+    assert "running_cross_thread" in str(lowered)
+    results_of(lowered, 100)
+
+
+_FEEDS_BACK = "a loop of the reduction accesses the memory of its results"
+_PARTIAL = "the new values of block 'running' depend on its partial result"
+_MORE = "block 'running' does more than store elements"
+_IN_TURN = "block 'running' stores one element before it computes another"
+NOT_MOMENTS = {
+    "another divisor": (MOMENTS["mean"].replace("vk + 1", "vk + 2"), _FEEDS_BACK),
+    "half of the difference": ("M[vi] = M[vi] + (A[vi, vk] - M[vi]) * T.float32(0.5)", _FEEDS_BACK),
+    "a product with the sum": ("M[vi] = M[vi] + A[vi, vk] * M[vi]", _FEEDS_BACK),
+    "squares of the old difference": (MOMENTS["mean and squares"].replace("(A[vi, vk] - m)", "(A[vi, vk] - M[vi])"), _PARTIAL),
+    "a count in steps of two": (MOMENTS["count, mean and squares"].replace("{one}", "T.float32(2)"), _MORE),
+    "a count that is too low": (MOMENTS["squares before the mean"].replace("vk + 1", "vk"), _IN_TURN),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", NOT_MOMENTS)
+def test_other_recurrences_are_not_shared(form: str) -> None:
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(running(NOT_MOMENTS[form][0], 64, 32), EACH)
+    first = caught.value.diagnostics[0]
+    assert (first.code, first.message) == (
+        "E0612",
+        f"threads cannot share the reduction of block 'running': {NOT_MOMENTS[form][1]}",
+    )
+
+
+@pytest.mark.parametrize("index", ["tx * 2 + ko", "63 - (ko * 32 + tx)"])
+def test_a_mean_that_counts_iterations_needs_them_in_order(index: str) -> None:
+    """A stored count does not."""
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.compile(running(MOMENTS["mean"], 64, 32, index=index), EACH)
+    first = caught.value.diagnostics[0]
+    reasons = {
+        "tx * 2 + ko": "its mean divides by an index that is not the number of values of a thread",
+        "63 - (ko * 32 + tx)": "its T.init may execute in several iterations, and reset the result",
+    }
+    assert (first.code, first.message) == (
+        "E0612", f"threads cannot share the reduction of block 'running': {reasons[index]}",
+    )  # fmt: skip
+    if index == "tx * 2 + ko":
+        assert first.help == "store the count as another result"
+        results_of(running(MOMENTS["count, mean and squares"], 64, 32, index=index), 64)
 
 
 @pytest.mark.parametrize(
     ("module", "reason"),
     [
-        (tvms.parse(WELFORD), "the new values of block 'welford' depend on its partial result"),
         (
             shared({**FIRST_GREATEST, "update": "T.Select(V[vi] >= A[vi, vk], I[vi], vk * 2)"}, "float32", 64, 32),
             "it keeps the first of equal values, whose index is not the iterator of its reduction",
@@ -337,6 +502,5 @@ def test_reductions_that_threads_cannot_share(module: IRModule, reason: str) -> 
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.compile(module, EACH)
     first = caught.value.diagnostics[0]
-    name = "welford" if "welford" in reason else "both"
-    assert (first.code, first.message) == ("E0612", f"threads cannot share the reduction of block '{name}': {reason}")
+    assert (first.code, first.message) == ("E0612", f"threads cannot share the reduction of block 'both': {reason}")
     assert first.help

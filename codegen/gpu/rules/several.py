@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ....ir import make, tir
+from ....ir.analysis.moments import moments_of
 from ....ir.analysis.update import Update, is_choice, key_of
 from ....ir.dtype import parse_dtype
 from ....ir.equal import structural_equal
@@ -55,7 +56,7 @@ class _Tuples(Struct, frozen=True, eq=False):
     axes: tuple[Axis, ...]
     loads: tuple[tir.BufferLoad, ...]
     has_any_order: bool
-    """Whether the result does not depend on the order of the reduction, but for the rounding of sums."""
+    """Whether the result does not depend on the order of the reduction, but for the rounding of sums and means."""
 
     @property
     def spatial(self) -> list[Axis]:
@@ -142,7 +143,7 @@ def _read(stmt: tir.Stmt) -> _Tuples:
     try:
         reduction = reduction_of(stmt.block)
     except Refused:
-        return _Tuples(stmt, axes, _checked_loads(stmt.block, axes), False)
+        return _Tuples(stmt, axes, _checked_loads(stmt.block, axes), moments_of(stmt.block) is not None)
     memory = {element.buffer.data for element in reduction.elements}
     for element in reduction.elements:
         check_own_elements(
@@ -173,6 +174,8 @@ def _checked_loads(block: tir.Block, axes: Sequence[Axis]) -> tuple[tir.BufferLo
 
 
 def _has_any_order(block: tir.Block, reduction: Reduction, reduced: list[Axis], loads: list[tir.BufferLoad]) -> bool:
+    if reduction.reducer.is_rounded:
+        return True
     update = Update.of(block.body)
     if update is None:
         return False

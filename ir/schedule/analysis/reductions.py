@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from ... import make, tir
 from ...analysis.iter_map import is_bijective
+from ...analysis.moments import COUNT, moments_of, roles_of, together
 from ...analysis.proof import prove
 from ...base import Node
 from ...equal import structural_equal
@@ -21,7 +22,7 @@ from .bindings import domains_of
 KNOWN_REDUCER = Condition(
     "E0579",
     "each element is combined with a new value by a known reducer, and initialized with its identity: +, *, min, "
-    "max, pairs of sums, argmin and argmax",
+    "max, pairs of sums, argmin and argmax, and counts with means and sums of squared differences",
     "write T.init and the update in one of these forms",
 )
 STARTS_ALIKE = Condition(
@@ -98,6 +99,8 @@ class Reducer(Struct, frozen=True):
     size: int = 1
     is_ordered: bool = False
     """Whether the first of equal values wins, so that partial results must be combined in order."""
+    is_rounded: bool = False
+    """Whether it combines means, so that the order changes the rounding."""
 
 
 def _first_best(better: Callable[..., tir.PrimExpr]) -> Callable[[Values, Values], Values]:
@@ -145,6 +148,15 @@ _REDUCERS = (
 )
 
 
+def _of_moments(roles: tuple[str, ...]) -> Reducer:
+    """Return the reducer of counts, means, and sums of squared differences, in the order that `roles` says."""
+
+    def zeros(dtypes: Sequence[str]) -> Values:
+        return tuple([make.const(0, dtype) for dtype in dtypes])
+
+    return Reducer(partial(together, roles), zeros, len(roles), is_rounded=True)
+
+
 class Reduction(Struct, frozen=True):
     """Reduction of a block: the elements, in the order of the reducer, and the new value for each."""
 
@@ -160,6 +172,9 @@ class Reduction(Struct, frozen=True):
 
 def reduction_of(block: tir.Block) -> Reduction:
     """Return the reduction of a block; refused if its reducer is unknown (E0579)."""
+    moments = moments_of(block) if isinstance(block.init, tir.SeqStmt) else None
+    if moments is not None and moments.axis is None:
+        return Reduction(_of_moments(moments.roles), moments.elements, moments.values)
     inits, updates = _stores(block, block.init), _updates(block)
     starts = {init.buffer: init for init in inits}
     if len(starts) != len(inits) or len(inits) != len(updates):
@@ -192,7 +207,8 @@ def reducer_of(block: tir.Block) -> Reducer | None:
 def _reductions(updates: Sequence[tir.BufferStore]) -> Iterator[Reduction]:
     """Yield a reduction for each reducer that the updates have the form of."""
     elements = tuple([tir.BufferLoad(update.buffer.dtype, update.buffer, update.indices) for update in updates])
-    for reducer in _REDUCERS:
+    roles = roles_of([element.dtype for element in elements])
+    for reducer in (*_REDUCERS, *[_of_moments(parts) for parts in roles if COUNT in parts]):
         values = _new_values(reducer, elements, tuple([update.value for update in updates]))
         if values is not None:
             yield Reduction(reducer, elements, values)
