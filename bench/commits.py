@@ -1,10 +1,10 @@
 """Time of kernels, graphs and the language front end, compared with another checkout of tvms.
 
     git worktree add --detach BASE COMMIT
-    python bench/commits.py --base BASE [--only GROUP …] [--processes N] [--rounds N] [--most RATIO]
+    python bench/commits.py --base BASE [--only GROUP …] [--threads N] [--processes N] [--rounds N] [--most RATIO]
 
-Both checkouts run in processes of their own that alternate within every round, each on one thread, in processor time. Arrays have
-the same addresses within their pages in all processes. Several pairs of processes are measured, because physical addresses
+Both checkouts run in processes of their own that alternate within every round, each on one thread (the default), in processor time,
+or on several, in wall-clock time. Arrays have the same addresses within their pages in all processes. Several pairs of processes are measured, because physical addresses
 differ and may decide about conflicts in caches. A ratio is the median over all rounds of the time of this checkout divided by that of the base: above 1, this one is
 slower. With `--most`, the exit code is 1 if a ratio exceeds RATIO.
 """
@@ -26,8 +26,13 @@ from typing import Any
 SAMPLES = Path(__file__).parent.parent / "samples"
 SECONDS = 0.05
 """Minimum processor time of one measurement."""
-ENVIRONMENT = {"TVMS_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "33554432", "MALLOC_TRIM_THRESHOLD_": "1073741824"}
-"""One thread; and malloc keeps memory, since the page faults of new memory depend on what was freed before."""
+ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "33554432", "MALLOC_TRIM_THRESHOLD_": "1073741824"}
+"""Malloc keeps memory, since the page faults of new memory depend on what was freed before."""
+
+
+def threads() -> int:
+    """Return the number of threads of each call."""
+    return int(os.environ["TVMS_NUM_THREADS"])
 
 
 def operator(shapes: list[tuple[int, ...]], value: str, dtype: str = "float32") -> Callable[[], Callable[[], object]]:
@@ -47,7 +52,7 @@ def operator(shapes: list[tuple[int, ...]], value: str, dtype: str = "float32") 
             placed(tuple(size.value for size in buffer.shape), buffer.dtype, number)
             for number, buffer in enumerate(buffers)
         ]
-        call = tvms.compile(module, threads=1)[name]
+        call = tvms.compile(module, threads=threads())[name]
         return lambda: call(*arrays)
 
     return make
@@ -60,7 +65,7 @@ def sample(name: str, shapes: list[tuple[int, ...]], entry: str = "main") -> Cal
         import tvms
 
         arrays = [placed(shape, "float32", number) for number, shape in enumerate(shapes)]
-        call = tvms.compile(tvms.load(SAMPLES / name), threads=1)[entry]
+        call = tvms.compile(tvms.load(SAMPLES / name), threads=threads())[entry]
         return lambda: call(*arrays)
 
     return make
@@ -122,7 +127,7 @@ def compiling(name: str) -> Callable[[], Callable[[], object]]:
         import tvms
 
         text = (SAMPLES / name).read_text(encoding="utf-8")
-        return lambda: tvms.compile(tvms.parse(text), threads=1)
+        return lambda: tvms.compile(tvms.parse(text), threads=threads())
 
     return make
 
@@ -199,19 +204,20 @@ def work() -> None:
 
 
 def _seconds(call: Callable[[], object], count: int) -> float:
-    start = time.process_time()
+    clock = time.process_time if threads() == 1 else time.perf_counter
+    start = clock()
     for _ in range(count):
         call()
-    return time.process_time() - start
+    return clock() - start
 
 
 class Checkout:
     """A process that measures one checkout."""
 
-    def __init__(self, folder: Path, links: Path) -> None:
+    def __init__(self, folder: Path, links: Path, threads: int) -> None:
         link = Path(tempfile.mkdtemp(dir=links))
         (link / "tvms").symlink_to(folder, target_is_directory=True)
-        environment = {**os.environ, "PYTHONPATH": str(link), **ENVIRONMENT}
+        environment = {**os.environ, "PYTHONPATH": str(link), "TVMS_NUM_THREADS": str(threads), **ENVIRONMENT}
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )  # fmt: skip
@@ -220,7 +226,7 @@ class Checkout:
             raise SystemExit(f"the process imports tvms from {found}, not from {folder}")
 
     def seconds(self, group: str, name: str) -> float:
-        """Return the processor time of one call."""
+        """Return the time of one call."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps([group, name]) + "\n")
         self.process.stdin.flush()
@@ -249,6 +255,7 @@ def main() -> int:
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--base", type=Path, help="the other checkout")
     parser.add_argument("--only", metavar="GROUP", nargs="+", choices=tuple(CASES), default=tuple(CASES))
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each call (default: 1)")
     parser.add_argument("--processes", type=int, default=3, help="pairs of processes (default: 3)")
     parser.add_argument("--rounds", type=int, default=7, help="rounds of each pair (default: 7)")
     parser.add_argument("--most", type=float, default=float("inf"), metavar="RATIO")
@@ -262,7 +269,9 @@ def main() -> int:
     slower: list[str] = []
     with tempfile.TemporaryDirectory() as links:
         folders = arguments.base.resolve(), Path(__file__).resolve().parent.parent
-        pairs = [[Checkout(folder, Path(links)) for folder in folders] for _ in range(arguments.processes)]
+        pairs = [
+            [Checkout(folder, Path(links), arguments.threads) for folder in folders] for _ in range(arguments.processes)
+        ]
         print(f"{'':<36} {'base':>10} {'this':>10}  ratio  quartiles")
         for group in arguments.only:
             medians: list[float] = []
