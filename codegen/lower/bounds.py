@@ -12,7 +12,7 @@ after byte 8 of an allocation of 64 bytes. Pointers that are passed to functions
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from operator import is_not
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -24,12 +24,13 @@ from ...ir.base import GlobalVar, Node, Op
 from ...ir.diagnostics import error
 from ...ir.dtype import element_bytes, int_range, is_vector
 from ...ir.visit import walk
-from .facts import Effects, Facts, are_pure, memory_read_by
+from .facts import Effects, are_pure, memory_read_by
 from .layout import strides_of
 from .pointers import Pointers, bytes_of, constant, count_of, unknown
+from .proofs import Proofs
 from .rewriter import Rewriter, sequence
-from .vectors import ends_of, where_on
-from .wrapping import Arithmetic, Exact, Limits, end_of, with_limits
+from .vectors import where_on
+from .wrapping import end_of, with_limits
 
 Bounds: TypeAlias = Literal["check", "prove", "trust"]
 
@@ -75,7 +76,7 @@ def guard_indices(
         return func, Safety(0, 0)
     guard = Guard(func, mode, functions)
     body = guard.rewrite(func.body)
-    return with_limits(replace(func, body=body), guard.limits), Safety(
+    return with_limits(replace(func, body=body), guard.proofs.limits), Safety(
         guard.proven, guard.checked, frozenset(guard.places)
     )
 
@@ -96,37 +97,25 @@ class Guard(Rewriter):
         )  # fmt: skip
         self._functions, self._pointers, self._only = functions, Pointers(func), only
         self._is_inside_memory: dict[tir.Buffer, bool] = dict.fromkeys(func.buffer_map.values(), True)
-        self.is_proving = mode == "prove"
+        self.proofs = Proofs(func.buffer_map.values(), mode == "prove")
         self.proven = self.checked = 0
         self.places: set[tuple[str, int]] = set()
         self._rows: dict[tir.Buffer, tir.Buffer] = {}
-        self._arithmetic = Arithmetic(func.buffer_map.values())
-        self._domains: dict[tir.Var, tir.Range] = {}
-        self._facts = Facts()
-        self._taken: dict[tir.Var, Limits] = {}
-        self.limits: Limits = frozenset()
-        """The limits of sizes that proofs assumed."""
         arguments = {*func.params, *(buffer.data for buffer in func.buffer_map.values())}
         self._effects = Effects(set() if func.attrs.get("tir.noalias") else arguments)
 
     # --- What is known where
 
     def _for(self, stmt: tir.For) -> tir.Stmt:
-        self._domains[stmt.loop_var], self._taken[stmt.loop_var] = self._arithmetic.enter(stmt)
-        result = self.rebuild(stmt)
-        del (
-            self._domains[stmt.loop_var],
-            self._taken[stmt.loop_var],
-        )  # outside of the loop, its range may be empty
+        with self.proofs.inside(stmt):
+            result = self.rebuild(stmt)
         return sequence([*self._end(stmt), result]) if self._only is None else result
 
     def _end(self, loop: tir.For) -> Iterator[tir.Stmt]:
         """Yield the check that the end of `loop` does not overflow the dtype of its variable, unless that is proven."""
         if end_of(loop) is loop.extent:
             return
-        end = self._arithmetic.exact(end_of(loop))
-        if end.is_whole and loop.min.dtype in ("int32", "int64"):
-            self.limits |= end.limits
+        if loop.min.dtype in ("int32", "int64") and self.proofs.is_whole(end_of(loop)):
             return
         least, most = (make.const(bound, loop.min.dtype) for bound in (0, int_range(loop.min.dtype)[1]))
         is_inside = make.logical_or(
@@ -155,7 +144,7 @@ class Guard(Rewriter):
         if is_vector(stmt.var.dtype) or stmt.var.dtype not in ("int32", "int64"):
             return self.rebuild(stmt)
         value = self.rewrite(stmt.value)
-        self._arithmetic.name(stmt.var, stmt.value)
+        self.proofs.name(stmt.var, stmt.value)
         body = self.where(tir.EQ("bool", stmt.var, stmt.value), stmt.body)
         return replace(stmt, value=value, body=body)
 
@@ -175,11 +164,11 @@ class Guard(Rewriter):
         while isinstance(first, tir.And):
             chain.append(first)
             first = first.a
-        result, known, height = self.rewrite(first), first, self._facts.height
+        result, known, height = self.rewrite(first), first, self.proofs.facts.height
         for term in reversed(chain):
             self._learn_part(known, height, term.b)
             result, known = replace(term, a=result, b=self.rewrite(term.b)), term.b
-        self._facts.forget(height)
+        self.proofs.facts.forget(height)
         return result
 
     def _learn_part(self, condition: tir.PrimExpr, height: int, following: tir.PrimExpr) -> None:
@@ -187,11 +176,11 @@ class Guard(Rewriter):
         invalidate.
         """
         if condition.dtype == "bool" and are_pure(walk(condition)):
-            self._facts.add(self._arithmetic.exact(condition))
+            self.proofs.learn(condition)
         if not are_pure(walk(following)):
-            for fact in self._facts.forget(height):
+            for fact in self.proofs.facts.forget(height):
                 if not memory_read_by(fact.expr):
-                    self._facts.add(fact)
+                    self.proofs.facts.add(fact)
 
     def _call(self, call: tir.Call) -> tir.PrimExpr:
         if call.op == _ADDRESS_OF:
@@ -268,11 +257,11 @@ class Guard(Rewriter):
     def where(self, condition: tir.PrimExpr, part: Any) -> Any:
         """Return `part` with checks, under the assumption of `condition`."""
         is_usable = condition.dtype == "bool" and self._effects.keep(condition, part)
-        height = self._facts.height
+        height = self.proofs.facts.height
         if is_usable:
-            self._facts.add(self._arithmetic.exact(condition))
+            self.proofs.learn(condition)
         result = self.rewrite(part)
-        self._facts.forget(height)
+        self.proofs.facts.forget(height)
         return result
 
     # --- Accesses
@@ -301,9 +290,8 @@ class Guard(Rewriter):
             return changed, {}
         if self._only is None and not self._is_known_inside(access):
             return self._access_of_view(access, changed)
-        is_open = [
-            not (self.is_proving and self._is_inside(*pair)) for pair in zip(access.indices, extents, strict=False)
-        ]
+        with self.proofs.in_lane(access) as places:
+            is_open = [not self.proofs.is_inside(*pair) for pair in zip(places, extents, strict=False)]
         self.checked += sum(is_open)
         self.proven += len(is_open) - sum(is_open)
         if not any(is_open):
@@ -344,15 +332,23 @@ class Guard(Rewriter):
             changed = replace(changed, buffer=row, indices=access.indices)
             buffer = row
         pointed = self._pointers.of_buffer(buffer, access)
+        with self.proofs.in_lane(access) as places:
+            is_open = [not self.proofs.is_inside(*pair) for pair in zip(places, buffer.shape, strict=True)]
+            is_position_open = not self.proofs.is_position_inside(buffer, places, pointed)
+        if not (is_position_open or any(is_open)):
+            self.proven += 1
+            return changed, {}
         named = {tir.Var(index.dtype, "index"): index for index in changed.indices}
         indices: list[tir.PrimExpr] = list(named)
-        for axis, (index, before, extent) in enumerate(zip(named, access.indices, buffer.shape, strict=True)):
-            if not (self.is_proving and self._is_inside(before, extent)):
+        for axis, (index, is_checked) in enumerate(zip(named, is_open, strict=True)):
+            if is_checked:
                 self.places.add((buffer.name, axis))
                 what = tir.StringImm("handle", buffer.name), tir.IntImm("int32", axis)
                 args = (where_on(index, changed.predicate), *what, *named, *buffer.shape)
                 indices[axis] = tir.Call(index.dtype, CHECKED_INDEX, args, span=access.span)
         self.checked += 1
+        if not is_position_open:
+            return replace(changed, indices=tuple(indices)), named
         self.places.add((buffer.name, -1))
         parts = zip(named, strides_of(buffer), strict=True)
         terms = [part for index, step in parts for part in (where_on(index, changed.predicate), step)]
@@ -361,35 +357,6 @@ class Guard(Rewriter):
         args = (indices[-1], *what, pointed.extent, pointed.offset, first, *terms)
         indices[-1] = tir.Call(indices[-1].dtype, CHECKED_POSITION, args, span=access.span)
         return replace(changed, indices=tuple(indices)), named
-
-    def _is_inside(self, index: tir.PrimExpr, extent: tir.PrimExpr) -> bool:
-        from ...ir.analysis.const_bounds import const_bounds
-
-        first, last = ends_of(index)
-        if isinstance(extent, tir.IntImm):
-            ends = self._arithmetic.exact(first), self._arithmetic.exact(last)
-            low, high = (const_bounds(end.expr, self._domains) for end in ends)
-            if low.min >= 0 and high.max < extent.value:
-                self._take(ends)
-                return True
-        zero = make.const(0, first.dtype)
-        conditions = (make.greater_equal(first, zero), make.less(last, extent))
-        return all(map(self.is_proven, conditions))
-
-    def is_proven(self, condition: tir.PrimExpr) -> bool:
-        """Return whether `condition` follows from the facts that hold here."""
-        from ...ir.analysis.proof import prove
-
-        asked = self._arithmetic.exact(condition)
-        known = self._facts.about(asked.expr)
-        is_proven = prove(asked.expr, self._domains, [fact.expr for fact in known]).is_proven
-        if is_proven:
-            self._take([asked, *known])
-        return is_proven
-
-    def _take(self, proven: Iterable[Exact]) -> None:
-        """Record the limits that a proof of these assumed."""
-        self.limits = self.limits.union(*(exact.limits for exact in proven), *self._taken.values())
 
 
 def _is_address(value: object) -> bool:

@@ -31,7 +31,7 @@ def guard_blocks(func: tir.PrimFunc, mode: Bounds) -> tir.PrimFunc:
     if mode == "trust" or not any(map(_declares, walk(func.body))):
         return func
     guard = _BlockGuard(func, mode)
-    return with_limits(replace(func, body=guard.rewrite(func.body)), guard.limits)
+    return with_limits(replace(func, body=guard.rewrite(func.body)), guard.proofs.limits)
 
 
 def _declares(node: Node) -> bool:
@@ -106,7 +106,7 @@ class _BlockGuard(Guard):
     def _check(self, condition: tir.PrimExpr, code: str, said: str, node: Node) -> Iterator[tir.Stmt]:
         if isinstance(condition, tir.IntImm) and condition.value:
             return
-        if self.is_proving and self.is_proven(condition):
+        if self.proofs.is_proven(condition):
             return
         args = (condition, tir.StringImm("handle", code), tir.StringImm("handle", said))
         yield tir.Evaluate(tir.Call("int32", _CHECK, args, span=node.span), span=node.span)

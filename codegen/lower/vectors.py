@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ...ir import make, tir
 from ...ir.dtype import is_vector, lanes_of, with_lanes, with_lanes_of
 
@@ -71,13 +73,18 @@ def where_on(index: tir.PrimExpr, predicate: tir.PrimExpr | None) -> tir.PrimExp
     return tir.Select(index.dtype, predicate, index, zero)
 
 
-def ends_of(index: tir.PrimExpr) -> tuple[tir.PrimExpr, tir.PrimExpr]:
-    """Return the smallest and the largest lane."""
-    match index:
-        case tir.Ramp(base=base, stride=tir.IntImm(value=step), lanes=tir.IntImm(value=lanes)):
-            last = make.add(base, make.const(step * (lanes - 1), base.dtype))
-            return (base, last) if step >= 0 else (last, base)
-        case tir.Broadcast(value=value):
-            return value, value
+def in_lane(value: tir.PrimExpr, lane: tir.Var) -> tir.PrimExpr | None:
+    """Return a scalar with the value of a vector in a lane; None if the lanes are computed in another way. Scalars stay as they are."""
+    if not is_vector(value.dtype):
+        return value
+    match value:
+        case tir.Ramp(base=base, stride=stride) if not is_vector(base.dtype):
+            return make.add(base, make.mul(make.cast(lane, base.dtype), stride))
+        case tir.Broadcast(value=scalar) if not is_vector(scalar.dtype):
+            return scalar
+        case tir.BinaryOp(a=a, b=b):
+            left, right = in_lane(a, lane), in_lane(b, lane)
+            is_known = left is not None and right is not None
+            return replace(value, dtype=with_lanes(value.dtype, 1), a=left, b=right) if is_known else None
         case _:
-            return index, index
+            return None

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
+from tvms.codegen.default_schedules import default_schedules
+from tvms.codegen.target import get_target
 
 GATHER = """
 T.prim_func main(A: T.Buffer((8, 16), "float32"), J: T.Buffer((8,), "int32"), B: T.Buffer((8,), "float32")):
@@ -295,3 +297,59 @@ def test_unsigned_indices_are_told_as_such(what: str, index: int) -> None:
         said.append([diagnostic.message for diagnostic in caught.value.diagnostics])
     assert said[0] == said[1]
     assert "-" not in said[0][0]
+
+
+WINDOW = """
+T.prim_func main(A: T.Buffer((52,), "float32"), B: T.Buffer((4, 13), "float32")):
+    for i in range(4):
+        V = T.Buffer((4, 4), data=A.data, strides=(13, 1), elem_offset=i * {step})
+        for j in range(4):
+            {body}
+"""
+WINDOWS = [
+    ("B[i, j] = V[0, j]", 3),
+    ("V[j, T.Ramp(0, 1, 4)] = T.Broadcast(T.float32(i), 4)", 3),
+    ("V.vstore([j, T.Ramp(0, 1, 4)], T.Broadcast(T.float32(i), 4), predicate=T.Ramp(0, 1, 4) < T.Broadcast(i + 1, 4))", 3),
+    ("V.vstore([j, T.Ramp(0, 1, 4)], T.Broadcast(T.float32(i), 4), predicate=T.Ramp(i * 4, 1, 4) < T.Broadcast(13, 4))", 4),
+]  # fmt: skip
+"""Accesses of windows of 4 elements in rows of 13, and the distance of the windows."""
+
+
+@pytest.mark.parametrize(("body", "step"), WINDOWS)
+def test_the_position_of_an_access_of_a_view_is_proven(body: str, step: int) -> None:
+    safety = tvms.compile(tvms.parse(WINDOW.format(step=step, body=body)), schedule=False).safety["main"]
+    assert safety.checked == 0
+    assert safety.places == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("body", "step"),
+    [("V[i, 3] = T.float32(1)", 4), ("V.vstore([j, T.Ramp(0, 1, 4)], T.Broadcast(T.float32(1), 4), predicate=T.Ramp(i * 4, 1, 4) < T.Broadcast(14, 4))", 4)],
+)  # fmt: skip
+def test_an_access_of_a_view_one_element_beyond_its_memory_is_told(body: str, step: int) -> None:
+    executable = tvms.compile(tvms.parse(WINDOW.format(step=step, body=body)), schedule=False)
+    assert executable.safety["main"].places == {("V", -1)}
+    with pytest.raises(tvms.TvmsError) as raised:
+        executable["main"](np.zeros(52, "f4"), np.zeros((4, 13), "f4"))
+    assert raised.value.diagnostics[0].code == "E0707"
+
+
+CONVOLUTION = """
+T.prim_func main(I: T.Buffer((8, 13, 12), "float32"), W: T.Buffer((6, 8, 3, 3), "float32"), O: T.Buffer((6, 11, 10), "float32")):
+    for f, y, x, c, i, j in T.grid(6, 11, 10, 8, 3, 3):
+        with T.block("conv"):
+            vf, vy, vx, vc, vi, vj = T.axis.remap("SSSRRR", [f, y, x, c, i, j])
+            with T.init():
+                O[vf, vy, vx] = T.float32(0)
+            O[vf, vy, vx] = O[vf, vy, vx] + I[vc, vy + vi, vx + vj] * W[vf, vc, vi, vj]
+"""
+
+
+def test_a_convolution_scheduled_in_python_needs_no_checks() -> None:
+    module = tvms.IRModule({"main": tvms.parse(CONVOLUTION).functions["main"]})
+    text = default_schedules(module, get_target("llvm"))["main"].text
+    assert text is not None
+    assert "im2col" in str(text)
+    schedule = tvms.Schedule(module)
+    schedule.replay(text)
+    assert tvms.compile(schedule.mod).safety["main"].checked == 0

@@ -73,7 +73,7 @@ DRAWN = (
     Mutant("a pipeline drains from the end of its loop, however short", "codegen", "codegen/lower/pipeline.py",
            "(make.maximum(end, filled), make.add(end, depth))", "(end, make.add(end, depth))"),
     Mutant("the end of a loop of a narrow dtype is not checked", "memory", "codegen/lower/bounds.py",
-           'if end.is_whole and loop.min.dtype in ("int32", "int64"):', "if end.is_whole:"),
+           'if loop.min.dtype in ("int32", "int64") and self.proofs.is_whole(end_of(loop)):', "if self.proofs.is_whole(end_of(loop)):"),
     Mutant("a block that receives an allocation declares no reads", "lowering", "codegen/lower/locate.py",
            "replace(block, reads=reads, writes=writes)", "replace(block, reads=(), writes=writes)"),
     Mutant("memory written through an address is constant", "memory", "codegen/lower/signature.py",
