@@ -60,6 +60,11 @@ class Nodes:
         """Return the interned node equal to `expr`, whose operands must be interned."""
         return self.by_key.setdefault(self._key(expr), expr)
 
+    def number(self, value: int, dtype: str) -> tir.PrimExpr:
+        """Return the interned constant of a scalar integer dtype."""
+        found = self.by_key.get((tir.IntImm, dtype, value))
+        return self.intern(tir.IntImm(dtype, value)) if found is None else found
+
     def intern_all(self, expr: tir.PrimExpr) -> tir.PrimExpr:
         """Return the interned node equal to `expr`; its operands need not be interned. Buffers stay the same objects."""
         found = expr if isinstance(expr, tir.Var) else self._known.get(expr)
@@ -73,6 +78,8 @@ class Nodes:
 
     def _key(self, expr: tir.PrimExpr) -> Any:
         match expr:
+            case tir.IntImm():
+                return (tir.IntImm, expr.dtype, expr.value)
             case tir.Var() | tir.Let() | tir.Reduce() | tir.ProducerLoad():
                 return expr
             case tir.Mul() if is_int(expr.dtype) and len(few_factors(expr)) > 1:

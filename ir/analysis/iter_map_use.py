@@ -51,7 +51,10 @@ def _is_whole(split: IterSplitExpr) -> bool:
 
 def _is_cut(split: IterSplitExpr) -> bool:
     """Whether the mark has a part above the split."""
-    dtype = split.extent.dtype
+    dtype, parts = split.extent.dtype, (split.lower_factor, split.extent, split.source.extent)
+    numbers = [part.value for part in parts if isinstance(part, tir.IntImm)]
+    if len(numbers) == len(parts):
+        return numbers[0] * numbers[1] < numbers[2]
     top = tir.Mul(dtype, split.lower_factor, split.extent)
     below = simplify(tir.LT("bool", top, split.source.extent))
     return not (isinstance(below, tir.IntImm) and not below.value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 
 from .. import tir
 from ..base import Node
+from ..dtype import int_range
 from ..idioms import is_one, is_zero
 from ..linear import linear
 from ..simplify import Simplifier
@@ -61,6 +63,11 @@ class IterSumExpr(IterMapExpr, frozen=True, eq=False):
     __str__ = __repr__
 
 
+_EVALUATED: dict[type[tir.BinaryOp], Callable[[int, int], int]] = {
+    tir.Mul: operator.mul, tir.Add: operator.add, tir.Sub: operator.sub, tir.FloorDiv: operator.floordiv, tir.FloorMod: operator.mod,
+}  # fmt: skip
+
+
 class NotIterMap(Exception):
     """An index cannot be built by splits and fusions; the message gives the reason."""
 
@@ -82,19 +89,28 @@ class Factors:
         return self.simplifier.constant(value, like.dtype)
 
     def times(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        return self.visit(tir.Mul(a.dtype, a, b))
+        return self._applied(tir.Mul, a, b)
 
     def plus(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        return self.visit(tir.Add(a.dtype, a, b))
+        return self._applied(tir.Add, a, b)
 
     def minus(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        return self.visit(tir.Sub(a.dtype, a, b))
+        return self._applied(tir.Sub, a, b)
 
     def over(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        return self.visit(tir.FloorDiv(a.dtype, a, b))
+        return self._applied(tir.FloorDiv, a, b)
 
     def beyond(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
-        return self.visit(tir.FloorMod(a.dtype, a, b))
+        return self._applied(tir.FloorMod, a, b)
+
+    def _applied(self, kind: type[tir.BinaryOp], a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+        """Return an operation in normal form; most are between constants."""
+        if isinstance(a, tir.IntImm) and isinstance(b, tir.IntImm) and a.dtype == b.dtype and b.value > 0:
+            value = _EVALUATED[kind](a.value, b.value)
+            low, high = int_range(a.dtype)
+            if low <= value <= high:
+                return self.simplifier.constant(value, a.dtype)
+        return self.visit(kind(a.dtype, a, b))
 
     def quotient(self, a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
         """Return `a / b`, rounded up."""

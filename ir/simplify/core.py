@@ -140,9 +140,7 @@ class Simplifier(Knowledge):
 
     def constant(self, value: int, dtype: str) -> tir.PrimExpr:
         """Return an integer constant, broadcast if the dtype is a vector."""
-        if not is_vector(dtype):
-            return self.intern(tir.IntImm(dtype, value))
-        return self.visit(const(value, dtype))
+        return self.visit(const(value, dtype)) if is_vector(dtype) else self.nodes.number(value, dtype)
 
     def is_total(self, expr: tir.PrimExpr) -> bool:
         """Return whether evaluating `expr` cannot fault and has no side effect, so that it may leave its branch."""
