@@ -119,10 +119,11 @@ def padded(kernel: Kernel, last: bool) -> tir.Stmt:
 
 
 def stream(kernel: Kernel, last: bool) -> tir.Stmt:
-    """Pass each element through two or three blocks at the same index."""
+    """Pass each element through two or three blocks at the same index; the last one may leave some out."""
     source, loops = kernel.source(), list[tir.Stmt]()
     for more in reversed(range(min(kernel.choose.number(2, 3), max(kernel.free, 2)))):
-        axes = kernel.axes([size for _, size in kernel.box(source)])
+        is_part = bool(loops) and not more and kernel.choose.rarely(3)
+        axes = kernel.axes(part_of(kernel, source, 1) if is_part else [size for _, size in kernel.box(source)])
         value = _changed(kernel, tir.BufferLoad(source.dtype, source, kernel.at(source, axes)))
         shape, lows = [axis.extent for axis in axes], [axis.low for axis in axes]
         target = kernel.result("B", source.dtype, shape, last and not more, lows)

@@ -132,9 +132,11 @@ def update(kernel: Kernel, last: bool) -> tir.Stmt:
     return nest(kernel, axes, kernel.block("update", axes, body))
 
 
-def part_of(kernel: Kernel, target: tir.Buffer) -> list[tir.PrimExpr]:
-    """Choose the part of the written part of a buffer to overwrite, from its beginning: the size of each dimension."""
+def part_of(kernel: Kernel, target: tir.Buffer, seldom: int = 3) -> list[tir.PrimExpr]:
+    """Choose the part of the written part of a buffer to access, from its beginning: the size of each dimension. It is not the
+    whole once in `seldom` times.
+    """
     sizes = [size for _, size in kernel.box(target)]
-    if kernel.allows("part") and kernel.choose.rarely(3):
+    if kernel.allows("part") and kernel.choose.rarely(seldom):
         return [size if size_of(size) is None else kernel.const(kernel.choose.number(min(kernel.least, size_of(size) or 0), size_of(size) or 0)) for size in sizes]  # fmt: skip
     return sizes
