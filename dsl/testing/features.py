@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from ...ir import tir
 from ...ir.base import Node, Op
 from ...ir.equal import structural_equal
+from ...ir.schedule.tree import walk_statements
 from ...ir.visit import walk
 
 _KINDS = tir.IterVarType
@@ -93,7 +94,7 @@ def _has_late_axis(block: tir.Block, _: Around) -> bool:
 
 def has_block(stmt: Node | None) -> bool:
     """Return whether a statement contains a block."""
-    return stmt is not None and any(isinstance(node, tir.BlockRealize) for node in walk(stmt))
+    return isinstance(stmt, tir.Stmt) and any(isinstance(node, tir.BlockRealize) for node in walk_statements(stmt))
 
 
 def _is_special(value: tir.FloatImm, _: Around) -> bool:
