@@ -41,8 +41,8 @@ def dynamic_offsets(kernel: Kernel) -> dict[tir.Allocate, int]:
 
 def dynamic_bytes(kernel: Kernel) -> int:
     """Return the number of bytes that a launch of `kernel` requests."""
-    alignment = shared_alignment(kernel)
-    return sum(_rounded(_size(stmt), alignment) for stmt in dynamic_offsets(kernel))
+    offsets = dynamic_offsets(kernel)
+    return sum(_rounded(_size(stmt), shared_alignment(kernel)) for stmt in offsets) if offsets else 0
 
 
 def _rounded(size: int, alignment: int) -> int:

@@ -163,6 +163,7 @@ class DeviceEmitter(KernelEmitter):
         self._kernel, self._shared_bytes, self._local_bytes = kernel, 0, 0
         self.tensor_maps: list[tuple[TensorMap, Value]] = []
         self._dynamic, self._alignment = dynamic_offsets(kernel), shared_alignment(kernel)
+        self._dynamic_bytes = dynamic_bytes(kernel)
 
     @cached_property
     def fragments(self) -> dict[tir.Var, Fragment]:
@@ -293,7 +294,7 @@ class DeviceEmitter(KernelEmitter):
 
     def check_limits(self, place: tir.Stmt | None = None) -> None:
         """Raise E0614 if the kernel needs more memory than the GPU has."""
-        dynamic, most_dynamic = dynamic_bytes(self._kernel), ARCHITECTURES[self.module.target.arch].dynamic_shared_bytes
+        dynamic, most_dynamic = self._dynamic_bytes, ARCHITECTURES[self.module.target.arch].dynamic_shared_bytes
         kinds = (
             ("shared", self._shared_bytes, STATIC_SHARED_BYTES),
             ("local", self._local_bytes, LOCAL_BYTES),
