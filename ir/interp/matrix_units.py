@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import matrix_units, tir
 from ..base import Node
-from ..matrix_units import WARP, Fragment, fragment_of, load_of, name_of, number, product_of
+from ..matrix_units import WARP, Fragment, Product, fragment_of, load_of, name_of, number, product_of
 from ..numpy_dtype import numpy_dtype
 from .buffers import memory_of
 from .calls import intrinsic
@@ -83,10 +83,29 @@ def multiplied(a: Array, b: Array, c: Array, ptx_type: str, is_saturating: bool 
     return total.astype(c.dtype)
 
 
+def _places_of_rows(product: Product) -> Array:
+    """Return where the elements of a thread's rows of `a` are in the registers of the four lanes that hold them, one lane after another."""
+    places = np.zeros((product.m // 8, product.k), np.intp)
+    for t in range(4):
+        for place, (row, column) in enumerate(product.a_places(), t * product.a_count):
+            places[row // 8, t * product.packed + column] = place
+    return places
+
+
+def _places_of_columns(product: Product) -> Array:
+    """Return where the elements of a thread's two columns of `b` are in the registers of the eight lanes that hold them."""
+    places = np.zeros((product.k, 2), np.intp)
+    for other in range(8):
+        for place, row in enumerate(product.b_places(), other * product.b_count):
+            places[other % 4 * product.packed + row, other // 4] = place
+    return places
+
+
 @exchange("ptx_mma")
 def _mma(call: tir.Call) -> Exchange:
-    """Each thread shares the contents of its registers, and computes its own elements."""
+    """Each thread shares the contents of its registers, and computes its own elements: those of two columns, in some rows."""
     product, operands = product_of(call), operands_of(call)
+    left, right = _places_of_rows(product), _places_of_columns(product)
     a_dtype, b_dtype, c_dtype = (matrix_units.DTYPES[name] for name in (product.a, product.b, product.c))
     is_saturating = len(call.args) > 12 and bool(number(call, 12))
 
@@ -97,20 +116,11 @@ def _mma(call: tir.Call) -> Exchange:
             read_part(frame, call, b, b_dtype, b_at, product.b_count),
         )
         lanes, lane = yield from _warp(frame, call, own)
-        left, right = np.zeros((product.m, product.k), own[0].dtype), np.zeros((product.k, product.n), own[1].dtype)
-        for other, (its_a, its_b) in enumerate(lanes):
-            g, start = other // 4, other % 4 * product.packed
-            for value, (row, column) in zip(its_a, product.a_places(), strict=True):
-                left[g + row, start + column] = value
-            for value, row in zip(its_b, product.b_places(), strict=True):
-                right[start + row, g] = value
+        rows = np.concatenate([lanes[lane // 4 * 4 + t][0] for t in range(4)])[left]
+        columns = np.concatenate([lanes[lane % 4 * 8 + other][1] for other in range(8)])[right]
         mine = read_part(frame, call, c, c_dtype, c_at, product.c_count)
-        cells = [(lane // 4 + row, lane % 4 * 2 + column) for row, column in product.c_places()]
-        total = np.zeros((product.m, product.n), mine.dtype)
-        for cell, value in zip(cells, mine, strict=True):
-            total[cell] = value
-        total = multiplied(left, right, total, product.a, is_saturating)
-        write_part(frame, call, c, c_dtype, c_at, np.array([total[cell] for cell in cells], mine.dtype))
+        total = multiplied(rows, columns, mine.reshape(-1, 2), product.a, is_saturating)
+        write_part(frame, call, c, c_dtype, c_at, total.reshape(-1))
         return 0
 
     return multiply
@@ -127,9 +137,11 @@ def _ldmatrix(call: tir.Call) -> Exchange:
         told = Pointer(shared.memory, shared.offset + shared_at * size)
         lanes, lane = yield from _warp(frame, call, told)
         for which in range(load.count):
-            rows = [read_part(frame, call, lanes[8 * which + row], call.dtype, 0, row_length) for row in range(8)]
-            matrix = np.stack(rows)
-            row = matrix[:, lane // 4] if load.is_transposed else matrix[lane // 4]
+            own, rows = lane // 4, range(8)
+            if not load.is_transposed and frame.world.observer is None:
+                own, rows = 0, (lane // 4,)  # other threads read the other rows
+            read = [read_part(frame, call, lanes[8 * which + row], call.dtype, 0, row_length) for row in rows]
+            row = np.stack(read)[:, own] if load.is_transposed else read[own]
             first = lane % 4 * 2 * load.packed
             values = row[first : first + 2 * load.packed]
             write_part(frame, call, local, call.dtype, local_at + which * 2 * load.packed, values)

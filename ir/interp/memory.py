@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from ..dtype import is_bool, is_float, parse_dtype
 from ..matrix_units import Fragment
@@ -35,8 +34,7 @@ class Memory:
         return other
 
 
-@dataclass(frozen=True)
-class Pointer:
+class Pointer(Struct, frozen=True):
     """An address `offset` bytes from the start of `memory`, an allocation; it may be outside, but must not be accessed there."""
 
     memory: Memory
@@ -85,7 +83,10 @@ def outside(name: str, indices: Sequence[int], axis: int, extent: int) -> str:
 
 def compact_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the strides, in elements, of a row-major array of `shape`."""
-    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 1, 0, -1):
+        strides[axis - 1] = strides[axis] * shape[axis]
+    return tuple(strides)
 
 
 class View:

@@ -72,6 +72,7 @@ class _Factor:
 
     def __init__(self, call: tir.Call, tile: Tile, dtype: str) -> None:
         self._call, self._dtype = call, dtype
+        self._known: dict[int, tuple[Array, int]] = {}
         self._straight = np.array([[tile.straight(span, depth) for depth in range(DEPTH)] for span in range(tile.span)])
 
     def read(self, frame: Frame, place: Pointer, start: int, kind: Reach) -> Array:
@@ -81,16 +82,24 @@ class _Factor:
             raise fault(
                 "E0712", f"a factor of T.{name_of(call)} starts at byte {2 * first}", call, "start at a multiple of 16"
             )
-        straight = first + self._straight
-        positions = straight ^ straight // ROW % 8 * LINE
+        positions, end = self._swizzled(first)
         whole = Pointer(place.memory, 0)
-        view = part_of(call, whole, self._dtype, 0, int(positions.max()) + 1)
+        view = part_of(call, whole, self._dtype, 0, end)
         if frame.world.observer is not None and thread_number(frame) % WARPGROUP < 2:
             for position in positions[positions % LINE == 0]:
                 frame.world.tell_reach(call, kind, part_of(call, whole, self._dtype, int(position), LINE), frame)
-        if view.written is not None and not view.written[view.base + positions].all():
+        if view.written is not None and not (view.written.all() or view.written[positions].all()):
             raise fault("E0710", f"T.{name_of(call)} reads uninitialized memory", call)
-        return view.flat[view.base + positions]
+        return view.flat[positions]
+
+    def _swizzled(self, first: int) -> tuple[Array, int]:
+        """Return the positions of the elements of the factor at `first` in its memory, and the end of the last one."""
+        known = self._known.get(first)
+        if known is None:
+            straight = first + self._straight
+            positions = straight ^ straight // ROW % 8 * LINE
+            known = self._known[first] = positions, int(positions.max()) + 1
+        return known
 
 
 @exchange("ptx_wgmma_mma_async")
