@@ -63,9 +63,10 @@ from .contraction import (
     read_contraction,
 )
 from .epilogue import epilogue_of
-from .gemm import Product, Tiling, emit_product
+from .gemm import Tiling, emit_product
 from .matmul import known_size
 from .nest import Axis, Declined, Nest
+from .packing import Product
 from .site import APPLIES, Site
 from .tiles import AHEAD, TILE_KNOBS, choose_chunk, choose_columns, choose_tiles, tiles_of
 from .words import BYTES

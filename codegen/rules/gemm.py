@@ -21,8 +21,6 @@ from .build import (
     block_of,
     ceil_divide,
     constant,
-    divide,
-    if_then_else,
     index,
     is_multiple,
     lanes,
@@ -40,52 +38,15 @@ from .build import (
     store,
     times,
     unrolled,
-    vector_loop,
     vectorized,
     when,
 )  # fmt: skip
-from .epilogue import Epilogue
+from .packing import Packing, Product, Step, is_unit
 from .tiles import Tiles
-from .transposition import transposed
 from .words import BYTES, Words, dot
 
 FEW_PANELS = 8
 """Maximum number of panels of columns for which rows of A are read in place: packing them costs more than it saves."""
-
-
-class Product(Struct, frozen=True, eq=False):
-    """`c[i, j] = sum over k of a[i, k] * b[k, j]`, on views of any layout in which the rows of `c` are
-    contiguous.
-    """
-
-    m: Index
-    n: Index
-    k: Index
-    a: tir.Buffer
-    b: tir.Buffer
-    c: tir.Buffer
-    near: str = ""
-    """The factor, "a" or "b", that is already packed and padded, and therefore read in place; "" for none."""
-    finish: Epilogue | None = None
-    """The epilogue, which stores its result instead of `c`."""
-    panels: tir.Buffer | None = None
-    """Factor B as panels of shape (panels, k, columns of a panel), if it is stored like that; `b` is not used then."""
-
-    @property
-    def is_of_bytes(self) -> bool:
-        """Return whether the factors are bytes, and the sums int32."""
-        return self.a.dtype in ("int8", "uint8")
-
-
-class _Step(Struct, frozen=True, eq=False):
-    """A part of the sum, and the width of the panel in vectors; in the last panel, the last vector may be
-    partial.
-    """
-
-    start: tir.PrimExpr
-    length: tir.PrimExpr
-    vectors: int
-    is_last: bool
 
 
 class Tiling(Struct, frozen=True):
@@ -127,10 +88,6 @@ def emit_product(product: Product, tiling: Tiling, is_parallel: bool = True, few
     return tir.IfThenElse(are_few, few, whole)
 
 
-def _is_unit(buffer: tir.Buffer, axis: int) -> bool:
-    return constant(buffer.strides[axis]) == 1
-
-
 _PANELS = 8
 """Panels to pack at a time if the number of rows is unknown and the schedule does not say."""
 
@@ -154,11 +111,11 @@ class _Emitter:
         is_single = constant(self.row_tiles) == 1
         most_columns = constant(product.b.shape[1] if product.near == "b" else product.n)
         is_seldom_read = is_single or (most_columns is not None and most_columns <= FEW_PANELS * tiles.columns)
-        self.packs_a = "a" in words or (product.near != "a" and not (is_seldom_read and _is_unit(product.a, 1)))
+        self.packs_a = "a" in words or (product.near != "a" and not (is_seldom_read and is_unit(product.a, 1)))
         self.fetches_a = product.near != "a" and not is_single and "a" not in words
         is_packed = product.near == "b" or product.panels is not None
-        self.packs_b = "b" in words or not (is_packed or (is_single and _is_unit(product.b, 1)))
-        self.a_by_rows = not _is_unit(product.a, 0)
+        self.packs_b = "b" in words or not (is_packed or (is_single and is_unit(product.b, 1)))
+        self.packing = Packing(product, self.tiles, words)
         self.is_one_depth = constant(ceil_divide(product.k, tiles.depth)) == 1
         self.has_odd_rows = not is_multiple(product.m, tiles.rows)
         self.has_odd_columns = not is_multiple(product.n, tiles.columns)
@@ -192,13 +149,13 @@ class _Emitter:
     def _wide(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
         """Pack all tiles of rows once, and each panel of columns just before its use; for few rows."""
         count = constant(self.row_tiles) or 1
-        a_tiles = self._a_buffer(count)
+        a_tiles = self.packing.a_buffer(count)
 
         def panel(number: tir.Var) -> tir.Stmt:
-            b_panel, column = self._b_buffer(1), plus(first, number)
+            b_panel, column = self.packing.b_buffer(1), plus(first, number)
 
-            def meet(step: _Step) -> Statements:
-                packing = [self._pack_b(b_panel, index(0), column, step)] if self.packs_b else []
+            def meet(step: Step) -> Statements:
+                packing = [self.packing.pack_b(b_panel, index(0), column, step)] if self.packs_b else []
                 return [
                     *packing,
                     loop("t", count, lambda t: self._tile(a_tiles, t, b_panel, index(0), t, column, step)),
@@ -207,30 +164,32 @@ class _Emitter:
             body = self._by_width(column, start, length, meet)
             return allocated([b_panel] if self.packs_b else [], body)
 
-        pack = [loop("t", count, lambda t: self._pack_a(a_tiles, t, t, start, length))] if self.packs_a else []
+        pack = [loop("t", count, lambda t: self.packing.pack_a(a_tiles, t, t, start, length))] if self.packs_a else []
         return allocated([a_tiles] if self.packs_a else [], [*pack, self.distribute("panel", panels, panel)])
 
     def _tall(self, first: tir.PrimExpr, panels: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr) -> tir.Stmt:
         """Pack several panels of columns, and each tile of rows just before its use; for many rows."""
-        b_panels = self._b_buffer(self.tiles.panels)
+        b_panels = self.packing.b_buffer(self.tiles.panels)
 
         def pack(number: tir.Var) -> tir.Stmt:
             column = plus(first, number)
-            return self._by_width(column, start, length, lambda step: [self._pack_b(b_panels, number, column, step)])
+            return self._by_width(
+                column, start, length, lambda step: [self.packing.pack_b(b_panels, number, column, step)]
+            )
 
         def tile(number: tir.Var) -> tir.Stmt:
-            a_tile = self._a_buffer(1)
+            a_tile = self.packing.a_buffer(1)
 
             def panel(slot: tir.Var) -> tir.Stmt:
                 column = plus(first, slot)
-                ahead = [self._fetch_a(number, slot, start)] if self.fetches_a else []
+                ahead = [self.packing.fetch_a(number, slot, start)] if self.fetches_a else []
                 tile = self._by_width(
                     column, start, length,
                     lambda step: [self._tile(a_tile, index(0), b_panels, slot, number, column, step)],
                 )  # fmt: skip
                 return sequence([*ahead, tile])
 
-            packing = [self._pack_a(a_tile, index(0), number, start, length)] if self.packs_a else []
+            packing = [self.packing.pack_a(a_tile, index(0), number, start, length)] if self.packs_a else []
             return allocated([a_tile] if self.packs_a else [], [*packing, loop("panel", panels, panel)])
 
         packing = [self.distribute("panel", panels, pack)] if self.packs_b else []
@@ -238,121 +197,22 @@ class _Emitter:
         return allocated([b_panels] if self.packs_b else [], [*packing, tiles])
 
     def _by_width(
-        self, panel: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr, body: Callable[[_Step], Statements]
+        self, panel: tir.PrimExpr, start: tir.PrimExpr, length: tir.PrimExpr, body: Callable[[Step], Statements]
     ) -> tir.Stmt:
         """Return `body` for a panel; the last panel may have fewer columns."""
-        whole = block_of(body(_Step(start, length, self.tiles.vectors, is_last=False)))
+        whole = block_of(body(Step(start, length, self.tiles.vectors, is_last=False)))
         if not self.has_odd_columns:
             return whole
         width, n = self.tiles.columns, constant(self.product.n)
         vectors = self.tiles.vectors if n is None else -(-(n % width) // self.tiles.lanes)
-        last = block_of(body(_Step(start, length, vectors, is_last=True)))
+        last = block_of(body(Step(start, length, vectors, is_last=True)))
         return last if constant(self.panels) == 1 else tir.IfThenElse(below(plus(panel, 1), self.panels), whole, last)
-
-    # --- Packing
-
-    def _a_buffer(self, count: int) -> tir.Buffer:
-        tiles = self.tiles
-        inner = (tiles.rows, tiles.depth) if self.a_by_rows else (tiles.depth, tiles.rows)
-        return new_buffer("a_tiles", self.dtype, (count, *inner))
-
-    def _b_buffer(self, panels: Index) -> tir.Buffer:
-        return new_buffer("b_panels", self.dtype, (panels, self.tiles.depth, self.tiles.columns))
-
-    def _guarded(self, has_rest: bool, place: Index, end: Index, value: tir.PrimExpr) -> tir.PrimExpr:
-        """Return `value`, or zero beyond the end."""
-        if not has_rest:
-            return value
-        return if_then_else(below(place, end), value, make.const(0, self.dtype))
-
-    def _load(self, name: str, row: Index, column: Index) -> tir.PrimExpr:
-        """Return an element of factor "a" or "b"."""
-        if name in self.words:
-            return self.words[name].load(row, column)
-        return load(self.product.a if name == "a" else self.product.b, row, column)
-
-    def _pack_a(
-        self, packed: tir.Buffer, slot: Index, tile: Index, start: tir.PrimExpr, length: tir.PrimExpr
-    ) -> tir.Stmt:
-        """Pack one tile of A; rows beyond the last one are zero."""
-        m, rows, width = self.product.m, self.tiles.rows, self.tiles.lanes
-
-        def element(r: Index, k: Index) -> tir.PrimExpr:
-            row = plus(times(tile, rows), r)
-            return self._guarded(self.has_odd_rows, row, m, self._load("a", row, plus(start, k)))
-
-        if not self.a_by_rows:
-            return loop(
-                "k", length, lambda k: vectorized("r", rows, lambda r: store(packed, element(r, k), slot, k, r))
-            )
-
-        def row(r: tir.Var) -> tir.Stmt:
-            def step(first: tir.PrimExpr, v: tir.PrimExpr) -> tir.Stmt:
-                k = plus(first, v)
-                return store(packed, element(r, k), slot, r, k)
-
-            return vector_loop("k", length, width, step)
-
-        return loop("r", rows, row)
-
-    def _fetch_a(self, tile: Index, panel: Index, start: tir.PrimExpr) -> tir.Stmt:
-        """Prefetch a part of the next tile of A, a cache line of each row per panel."""
-        rows, line = self.tiles.rows, self.tiles.lanes
-        top = times(plus(tile, 1), rows)
-
-        def fetch(r: Index) -> tir.Stmt:
-            place = (plus(top, r), times(panel, line)) if self.a_by_rows else (top, plus(times(panel, rows), r))
-            return prefetch(self.product.a, place[0], plus(start, place[1]), cache=2)
-
-        return when(below(times(panel, line if self.a_by_rows else rows), self.tiles.depth), unrolled("r", rows, fetch))
-
-    def _pack_b(self, packed: tir.Buffer, slot: Index, panel: Index, step: _Step) -> tir.Stmt:
-        """Pack one panel of B; columns beyond the last one are zero."""
-        b, n, columns, width = self.product.b, self.product.n, self.tiles.columns, self.tiles.lanes
-        start, length = step.start, step.length
-
-        def element(k: Index, c: Index) -> tir.PrimExpr:
-            column = plus(times(panel, columns), c)
-            return self._guarded(step.is_last, column, n, self._load("b", plus(start, k), column))
-
-        def copy(k: Index, first: Index) -> tir.Stmt:
-            return vectorized("v", width, lambda v: store(packed, element(k, plus(first, v)), slot, k, plus(first, v)))
-
-        if "b" in self.words or not _is_unit(b, 0):
-            return loop("k", length, lambda k: unrolled("c", step.vectors, lambda c: copy(k, times(c, width))))
-
-        turned = replace(b, shape=b.shape[::-1], strides=b.strides[::-1], name=f"{b.name}_turned")
-
-        def square(first: Index, k: tir.PrimExpr) -> tir.Stmt:
-            left = plus(times(panel, columns), first)
-
-            def read(i: Index) -> tir.PrimExpr:
-                return load(turned, plus(left, i), lanes(plus(start, k), width))
-
-            def write(i: Index, value: tir.PrimExpr) -> tir.Stmt:
-                return store(packed, value, slot, plus(k, i), lanes(first, width))
-
-            whole = transposed(width, self.dtype, read, write)
-            if not step.is_last:
-                return whole
-            elements = loop("kk", width, lambda kk: copy(plus(k, kk), first))
-            return tir.IfThenElse(below(plus(left, width - 1), n), whole, elements)
-
-        squares = divide(length, width)
-        done = times(squares, width)
-
-        def strip(c: tir.Var) -> Statements:
-            first = times(c, width)
-            rest = loop("rest", minus(length, done), lambda k: copy(plus(done, k), first))
-            return [loop("square", squares, lambda s: square(first, times(s, width))), rest]
-
-        return loop("c", step.vectors, strip)
 
     # --- The tile
 
     def _tile(
         self, a_tiles: tir.Buffer, slot: Index, b_panels: tir.Buffer, panel_slot: Index, tile: Index, panel: Index,
-        step: _Step,
+        step: Step,
     ) -> tir.Stmt:  # fmt: skip
         """Add a step of the sum to one tile of the result."""
         tiles, c, start = self.tiles, self.product.c, step.start
@@ -381,7 +241,7 @@ class _Emitter:
             if not self.packs_a:
                 row = least(plus(top, r), minus(self.product.m, 1)) if self.has_odd_rows else plus(top, r)
                 return load(self.product.a, row, plus(start, k))
-            return load(a_tiles, slot, *((r, k) if self.a_by_rows else (k, r)))
+            return load(a_tiles, slot, *((r, k) if self.packing.a_by_rows else (k, r)))
 
         def b_vector(k: Index, v: Index) -> tir.PrimExpr:
             if self.product.panels is not None:
@@ -420,7 +280,7 @@ class _Emitter:
         body = [zero, when(below(0, start), resume), *ahead, loop("k", step.length, add), done]
         return allocated([sums], body)
 
-    def _finish(self, sums: tir.Buffer, top: Index, left: Index, step: _Step) -> tir.Stmt:
+    def _finish(self, sums: tir.Buffer, top: Index, left: Index, step: Step) -> tir.Stmt:
         """Store the epilogue of a complete tile, row by row."""
         tiles, product = self.tiles, self.product
         finish = product.finish
