@@ -31,8 +31,8 @@ class Bounds(Struct, frozen=True):
 
     def plus(self, other: Bounds, factor: int = 1) -> Bounds:
         """Return the bounds of the sum of this and `factor` times `other`."""
-        ends = (other.min * factor, other.max * factor)
-        return Bounds(self.min + min(ends), self.max + max(ends))
+        first, last = other.min * factor, other.max * factor
+        return Bounds(self.min + first, self.max + last) if factor >= 0 else Bounds(self.min + last, self.max + first)
 
     def meet(self, other: Bounds) -> Bounds:
         """Return the intersection, or `other` if it is empty: then the code is unreachable."""

@@ -14,7 +14,7 @@ from enum import Enum
 from itertools import product
 from math import prod
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -31,6 +31,8 @@ from .symbolic_division import facts_of_divisions, positive_factors
 
 MAX_POINTS = 2048
 """Maximum number of tested points: smaller domains are tested completely, larger ones at random points."""
+_Ends: TypeAlias = tuple[tir.PrimExpr | None, tir.PrimExpr | None, int]
+"""Minimum and maximum of a domain, as `const_bounds.ends` returns them."""
 _CACHED = 4096
 
 
@@ -168,7 +170,7 @@ def _by_affine(
     if solution is None:
         return Proof(Verdict.PROVEN, reason="it follows from linear arithmetic")
     values = {v: solution.get(v, _nearest_zero(s.bounds(v))) for v in _variables(condition, domains, given)}
-    if _is_counterexample(condition, domains, given, values):
+    if _is_counterexample(condition, _limits(domains), given, values):
         return Proof(Verdict.REFUTED, values, "there is a counterexample")
     return Proof(Verdict.UNKNOWN, reason="it is not quasi-affine")
 
@@ -204,19 +206,26 @@ def _nearest_zero(bounds: Bounds) -> int:
     return max(bounds.min, min(bounds.max, 0))
 
 
+def _limits(domains: Domains) -> list[tuple[tir.Var, _Ends]]:
+    return [(variable, ends(domain)) for variable, domain in domains.items()]
+
+
 def _is_counterexample(
-    condition: tir.PrimExpr, domains: Domains, given: Sequence[tir.PrimExpr], values: Mapping[tir.Var, int]
+    condition: tir.PrimExpr,
+    limits: Sequence[tuple[tir.Var, _Ends]],
+    given: Sequence[tir.PrimExpr],
+    values: Mapping[tir.Var, int],
 ) -> bool:
-    """Whether `values` are in the domains and satisfy all of `given` but not the condition."""
+    """Whether `values` are within the limits of their domains and satisfy all of `given` but not the condition."""
     return (
-        all(_is_inside(values[variable], domain, values) for variable, domain in domains.items())
+        all(_is_inside(values[variable], limit, values) for variable, limit in limits)
         and all(evaluate(expr, values) for expr in given)
         and evaluate(condition, values) == 0
     )
 
 
-def _is_inside(value: int, domain: Domain, values: Mapping[tir.Var, int]) -> bool:
-    least, most, slack = ends(domain)
+def _is_inside(value: int, limit: _Ends, values: Mapping[tir.Var, int]) -> bool:
+    least, most, slack = limit
     low = value if least is None else evaluate(least, values)
     high = value - slack if most is None else evaluate(most, values)
     return low is not None and high is not None and low <= value <= high + slack
@@ -227,11 +236,12 @@ def _by_trial(
 ) -> Proof:
     variables = _variables(condition, domains, given)
     bounds = [s.bounds(variable) for variable in variables]
+    limits = _limits(domains)
     is_small = prod(bound.max - bound.min + 1 for bound in bounds) <= MAX_POINTS
     is_decided = is_small
     for point in _points(bounds, is_small):
         values = dict(zip(variables, point, strict=True))
-        if _is_counterexample(condition, domains, given, values):
+        if _is_counterexample(condition, limits, given, values):
             return Proof(Verdict.REFUTED, values, "there is a counterexample")
         is_decided = is_decided and all(evaluate(expr, values) is not None for expr in (condition, *given))
     if is_decided:
