@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from test_house import FILE_SOFT, MAY_BE_SLOW, ROOT, SOURCES, imports_in, name_of, tree_of
+from sources import ROOT, SOURCES, imports_in, name_of, tree_of
+from test_house import FILE_SOFT, MAY_BE_SLOW
 
 Graph = Mapping[str, Mapping[str, int]]
 

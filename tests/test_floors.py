@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from sources import ROOT, SOURCES, imports_in, name_of
 from test_cycles import import_graph
-from test_house import ROOT, SOURCES, imports_in, name_of
 
 FLOORS = {
     "nodes": (

@@ -9,12 +9,10 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-ROOMS = ("grammar", "dsl", "ir", "codegen")
-SOURCES = sorted([*ROOT.glob("*.py"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
+sys.path.insert(0, str(Path(__file__).parent))
+from sources import ROOMS, ROOT, SOURCES, imports_in, name_of, tree_of
 
 MAY_KNOW = {"grammar": set[str](), "ir": set[str](), "dsl": {"grammar", "ir"}, "codegen": {"ir"}}
 """The rooms that a room may import, beside itself."""
@@ -45,45 +43,8 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
 FILE_SOFT, FILE_HARD, FUNCTION_HARD = 400, 500, 80
 
 
-def name_of(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), name_of(path))
-
-
 def functions_in(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     return (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-
-
-@cache
-def imports_in(path: Path) -> tuple[tuple[str, bool, int], ...]:
-    """Return what a file imports, as absolute names: `tvms.ir.tir`, whether at import time, and the line."""
-
-    def visit(node: ast.AST, at_import: bool) -> Iterator[tuple[str, bool, int]]:
-        for child in ast.iter_child_nodes(node):
-            now = at_import and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-            if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
-                now = False
-            if isinstance(child, ast.Import):
-                yield from ((alias.name, now, child.lineno) for alias in child.names)
-            elif isinstance(child, ast.ImportFrom):
-                yield from ((name, now, child.lineno) for name in absolute(path, child))
-            elif not isinstance(child, ast.expr):
-                yield from visit(child, now)
-
-    return tuple(visit(tree_of(path), True))
-
-
-def absolute(path: Path, node: ast.ImportFrom) -> list[str]:
-    """Return the absolute names that `from … import a, b` means."""
-    if not node.level:
-        return [node.module or ""]
-    package = ("tvms", *path.relative_to(ROOT).parent.parts)
-    base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
-    return [".".join(filter(None, [*base, alias.name])) for alias in node.names]
 
 
 def test_imports_follow_the_arrows() -> None:
