@@ -201,7 +201,7 @@ def _load(load: tir.BufferLoad) -> Expression:
     def read(frame: Frame) -> Value:
         view = find(frame)
         place = position(frame, view)
-        if view.written is not None and not view.written[place].all():
+        if view.written is not None and not view.is_written(place):
             raise _unwritten(load)
         return decode(view.flat[place])
 
@@ -216,7 +216,7 @@ def _load_vector(load: tir.BufferLoad) -> Expression:
     def read(frame: Frame) -> Value:
         view = find(frame)
         places = positions(frame, view)
-        if view.written is not None and not view.written[[place for place in places if place is not None]].all():
+        if view.written is not None and not view.is_written([place for place in places if place is not None]):
             raise _unwritten(load)
         return tuple([zero if place is None else decode(view.flat[place]) for place in places])
 

@@ -46,7 +46,7 @@ def read_part(frame: Frame, call: tir.Call, place: Pointer, dtype: str, offset: 
     view = part_of(call, place, dtype, offset, count)
     frame.world.tell_reach(call, "read", view, frame)
     part = slice(view.base, view.base + count)
-    if view.written is not None and not view.written[part].all():
+    if not view.is_written(part):
         raise fault("E0710", f"T.{name_of(call)} reads uninitialized memory", call)
     return view.flat[part].copy()
 

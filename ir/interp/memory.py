@@ -125,6 +125,10 @@ class View:
         first = self.base + place * self.lanes
         return first if first >= 0 and first + count * self.lanes <= self.size else None
 
+    def is_written(self, places: Any) -> bool:
+        """Return whether all bytes of the elements at `places` of `flat`, an index of NumPy, are initialized or not tracked."""
+        return self.written is None or 0 not in self.written[places].tobytes()
+
     def address(self, first: int) -> Pointer:
         """Return a pointer to number `first` of `flat`."""
         return Pointer(self.pointer.memory, self.pointer.offset + (first - self.base) * self.flat.itemsize)

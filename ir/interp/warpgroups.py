@@ -88,7 +88,7 @@ class _Factor:
         if frame.world.observer is not None and thread_number(frame) % WARPGROUP < 2:
             for position in positions[positions % LINE == 0]:
                 frame.world.tell_reach(call, kind, part_of(call, whole, self._dtype, int(position), LINE), frame)
-        if view.written is not None and not (view.written.all() or view.written[positions].all()):
+        if not view.is_written(positions):
             raise fault("E0710", f"T.{name_of(call)} reads uninitialized memory", call)
         return view.flat[positions]
 
