@@ -15,7 +15,8 @@ from typing import Any, TypeVar, cast
 from .diagnostics import error
 from .functions import register_func
 from .numpy_dtype import numpy_dtype
-from .vm_kv_cache import INLINE, MLA, NO_ROTATION, NORMAL, Config, Kernels, PagedCache, refused
+from .vm_kv_cache import PagedCache, refused
+from .vm_kv_config import INLINE, MLA, NO_ROTATION, NORMAL, Config, Kernels
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
