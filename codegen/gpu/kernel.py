@@ -21,6 +21,7 @@ BLOCK_TAGS = ("blockIdx.z", "blockIdx.y", "blockIdx.x")
 SYNC = Op("tir.tvm_storage_sync")
 SHUFFLES: dict[str, str] = dict(zip(exchanges.SHUFFLES, ("idx", "up", "down", "bfly"), strict=True))
 """The calls by which threads of a warp read each other's values, with PTX's names."""
+_EXCHANGES = frozenset((*exchanges.BARRIERS, *SHUFFLES))
 ALLREDUCE = Op("tir.tvm_thread_allreduce")
 _ON_REGISTERS = (
     "ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync", ARRIVE, REGISTERS,
@@ -139,7 +140,7 @@ def is_of_matrix_units(node: Node) -> bool:
 
 def is_exchange(node: Node) -> bool:
     """Return whether threads synchronize at this node."""
-    return isinstance(node, tir.Call) and getattr(node.op, "name", "") in (*exchanges.BARRIERS, *SHUFFLES)
+    return isinstance(node, tir.Call) and getattr(node.op, "name", "") in _EXCHANGES
 
 
 def exchanges_in(node: Node) -> Iterator[tir.Call]:

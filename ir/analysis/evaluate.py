@@ -42,6 +42,8 @@ def evaluate(expr: tir.PrimExpr, values: Values) -> int | None:
             return expr.value
         case tir.Var():
             return values.get(expr)
+        case tir.BinaryOp() if (operate := _OPERATIONS.get(type(expr))) is not None:
+            return _binary(operate, expr.a, expr.b, expr.dtype, values)
         case tir.And() | tir.Or():
             a = evaluate(expr.a, values)
             if a is None or bool(a) == isinstance(expr, tir.Or):
@@ -61,8 +63,6 @@ def evaluate(expr: tir.PrimExpr, values: Values) -> int | None:
             return None if value is None else evaluate(expr.body, {**values, expr.var: value})
         case tir.Call():
             return _call(expr, values)
-        case tir.BinaryOp():
-            return _binary(_OPERATIONS[type(expr)], expr.a, expr.b, expr.dtype, values)
         case _:
             return None
 
