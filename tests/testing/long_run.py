@@ -120,7 +120,8 @@ def main() -> None:
             run_apart(given.folder, law, given.n, given.seed, given.turn)
             print(report(given.folder, law, given.n, given.seed), flush=True)
         waiting = [law for law in waiting if left(state_of(given.folder, law, given.n, given.seed))]
-    print("\n".join([report(given.folder, law, given.n, given.seed) for law in laws]))
+    seed = None if given.report else given.seed  # a report is about the runs in the folder
+    print("\n".join([report(given.folder, law, given.n, seed) for law in laws]))
 
 
 if __name__ == "__main__":
