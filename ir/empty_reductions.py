@@ -132,8 +132,9 @@ def _start(realize: tir.BlockRealize, below: _Loops, reduced: Sequence[tir.For])
             value = tir.Var(axis.var.dtype, axis.var.name)
             nest.append(tir.For(value, axis.dom.min, axis.dom.extent, tir.ForKind.SERIAL, block.init))
         bound[axis] = value
-    nest += [loop for loop in below if loop not in reduced and any(uses(value, [loop]) for value in bound.values())]
     conditions = [conjunct for conjunct in conjuncts(realize.predicate) if not uses(conjunct, reduced)]
+    used = (*bound.values(), *conditions)
+    nest += [loop for loop in below if loop not in reduced and any(uses(value, [loop]) for value in used)]
     bare = tir.Block(tuple(bound), (), (), f"{block.name_hint}_init", block.init, span=block.span)
     reads, writes, _ = detect_regions(bare, buffers_of(block.init))
     statement: tir.Stmt = tir.BlockRealize(

@@ -26,6 +26,17 @@ OF_TWO_AXES = """    for i, j, k in T.grid(4, 2, {size}):
                 C[vi] = 7
             C[vi] = C[vi] + A[vi, vj + vk]
 """
+GUARDED = """    for i, k, u0, u1 in T.grid(4, {size}, 1, 2):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.where(u0 * 2 + u1 < 1)
+            T.reads(A[vi, vk])
+            T.writes(C[vi])
+            with T.init():
+                C[vi] = 7
+            C[vi] = C[vi] + A[vi, vk]
+"""
+"""After a split of a unit loop inside: the predicate uses loops to which no axis is bound."""
 INSIDE = """    for io in range(2):
         with T.block("outer"):
             vo = T.axis.spatial(2, io)
@@ -62,7 +73,7 @@ AROUND = """    for i, k in T.grid(4, {size}):
 
 
 @pytest.mark.parametrize("size", ["0", "n"])
-@pytest.mark.parametrize("body", [PLAIN, OF_TWO_AXES, INSIDE, AROUND])
+@pytest.mark.parametrize("body", [PLAIN, OF_TWO_AXES, GUARDED, INSIDE, AROUND])
 def test_a_reduction_over_nothing_is_its_initial_value(body: str, size: str) -> None:
     head = 'T.prim_func main(n: T.int32, A: T.Buffer((4, 8), "int32"), C: T.Buffer((4,), "int32")):\n'
     module = tvms.parse(head + body.format(size=size))
