@@ -82,7 +82,9 @@ def neighbors(chosen: list[Knobs], draw: random.Random) -> Iterator[Knobs]:
 
 def call_of(workload: tvms.IRModule, text: ScheduleText, target: str) -> Callable[[], object]:
     """Return a call of the scheduled convolution; raises ScheduleError if its tiles are refused."""
-    module = replace(workload, schedules={text.name: text})  # as it is in a file: what is proven before it needs no checks
+    module = replace(
+        workload, schedules={text.name: text}
+    )  # as it is in a file: what is proven before it needs no checks
     run, function = tvms.compile(module, target=target, threads=1)["main"], workload.functions["main"]
     assert isinstance(function, tvms.PrimFunc)
     draw = np.random.default_rng(0)

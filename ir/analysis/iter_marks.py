@@ -64,7 +64,7 @@ class IterSumExpr(IterMapExpr, frozen=True, eq=False):
 
 
 _EVALUATED: dict[type[tir.BinaryOp], Callable[[int, int], int]] = {
-    tir.Mul: operator.mul, tir.Add: operator.add, tir.Sub: operator.sub, tir.FloorDiv: operator.floordiv, tir.FloorMod: operator.mod,
+    tir.Mul: operator.mul, tir.Add: operator.add, tir.Sub: operator.sub, tir.FloorDiv: lambda a, b: a // b, tir.FloorMod: operator.mod,
 }  # fmt: skip
 
 

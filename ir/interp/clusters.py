@@ -80,7 +80,7 @@ def compile_grid_axis(axis: tir.IterVar, extent: Expression, body: Body, stmt: t
             reason = f"{count} blocks along '{axis.thread_tag}' do not consist of clusters of {size}"
             raise fault("E0712", reason, stmt, f"launch a multiple of {size} blocks")
         if is_last:
-            frame.grid = {}
+            frame.clusters = {}
         for first in range(0, count, size):
             blocks: list[Iterator[Node]] = []
             for index in frame.world.order(size):
@@ -113,7 +113,7 @@ def compile_cluster_axis(axis: tir.IterVar, body: Body, stmt: tir.AttrStmt) -> B
             for _, index, count in places:
                 rank = rank * count + index
             key = tuple(group for group, _, _ in places)
-            cluster = frame.grid.setdefault(key, Cluster(size))
+            cluster = frame.clusters.setdefault(key, Cluster(size))
             cluster.blocks[rank] = frame.shared
             frame.shared[Cluster] = cluster, rank
         yield from body(frame)

@@ -147,7 +147,7 @@ class Frame(dict[Any, Any]):
     `shared` holds the shared memory of a thread block, by the statement that allocates it, and the values that its threads
     exchange; `thread` holds, by thread tag, the variable of each thread axis, this thread's index, and the number of threads.
     `cluster` holds, by thread tag, which cluster of blocks this is along an axis, this block's index in it, and the number of its blocks;
-    `grid` holds the clusters by these positions (`interp.clusters`).
+    `clusters` holds the clusters by these positions (`interp.clusters`).
     `views` holds the last view of each buffer of constant shape, with its pointer.
     """
 
@@ -157,7 +157,7 @@ class Frame(dict[Any, Any]):
         self.shared: dict[Any, Any] = {}
         self.thread: dict[str, tuple[Node, int, int]] = {}
         self.cluster: dict[str, tuple[int, int, int]] = {}
-        self.grid: dict[Any, Any] = {}
+        self.clusters: dict[Any, Any] = {}
         self.views: dict[tir.Buffer, tuple[Any, View]] = {}
 
     def __missing__(self, key: Any) -> Any:
@@ -170,7 +170,7 @@ class Frame(dict[Any, Any]):
         child.update(self)
         child.shared = self.shared
         child.thread = dict(self.thread)
-        child.cluster, child.grid = dict(self.cluster), self.grid
+        child.cluster, child.clusters = dict(self.cluster), self.clusters
         return child
 
     def make_locals_private(self) -> None:
