@@ -36,6 +36,21 @@ NEVER = Moment(-1, 0, 0)
 """A moment that no thread knows."""
 
 
+class Known(Struct, frozen=True):
+    """The moments that a thread of a cluster knew when it did something."""
+
+    cluster: int
+    clocks: Any
+
+    def has(self, moment: Moment) -> bool:
+        """Return whether it knew a moment."""
+        return (
+            moment.cluster == self.cluster >= 0
+            and moment.owner < len(self.clocks)
+            and bool(self.clocks[moment.owner] >= moment.time)
+        )
+
+
 class _Clocks:
     """The clocks that the threads of a cluster know, a row for each thread and a column for each thread and barrier."""
 
@@ -136,6 +151,13 @@ class Knowledge:
     def of_copy(self) -> Moment:
         """Return the moment of the copy that was begun last."""
         return self._copy
+
+    def so_far(self, who: _Who, frame: Frame) -> Known:
+        """Return all moments that are before what a thread does now."""
+        if not self._is_needed:
+            return Known(-1, None)
+        clocks = self._clocks(frame)
+        return Known(clocks.number, self._known(clocks, who).copy())
 
     def knows(self, who: _Who, moment: Moment, frame: Frame) -> bool:
         """Return whether a moment is before what a thread does now."""

@@ -30,9 +30,10 @@ from ...ir.interp.threads import thread_number
 from ...ir.matrix_units import WHOLE_WARP, is_fragment_scope, name_of
 from ...ir.tensor_copies import COPIES, NUMBERED, WAIT, calls_in
 from ...ir.visit import walk
+from ...ir.warpgroups import WAIT as WAIT_GROUP
 from .architectures import DEFAULT, WARP
 from .kernel import SYNC
-from .knowledge import NEVER, Knowledge, Moment
+from .knowledge import NEVER, Knowledge, Known, Moment
 from .lower import lower_to_kernels, with_threads
 from .rules import bind_threads
 from .split import has_threads
@@ -89,6 +90,8 @@ class _AccessEvent(Struct, frozen=True):
     whole_warp: bool
     proxies: int = 0
     moment: Moment = NEVER
+    known: Known | None = None
+    """What the thread knew when the access began, if that was before."""
 
     @property
     def who(self) -> tuple[int, int]:
@@ -255,10 +258,11 @@ class _Detector(Observer):
         """Note a read of a product when it begins, and another one when it is complete: it may read at any time in between."""
         name = _name_in(frame, memory)
         if event.kind == "begin":
-            event = replace(event, kind="read")
+            event = replace(event, kind="read", known=self.knowledge.so_far(event.who, frame))
             self._reads.setdefault(key, (event, memory, places, name, frame))
         elif key in self._reads:
-            event = replace(event, began=self._reads.pop(key)[0].began)
+            first, *_ = self._reads.pop(key)
+            event = replace(event, began=first.began, known=first.known)
         for place in places:
             self._note(event, memory, place, (name, place // places.step), frame)
 
@@ -291,7 +295,13 @@ class _Detector(Observer):
             self.order.check_proxy(element.write, event, named)
         others = [then for kind, events in element.since.items() if kind != event.kind for then in events.values()]
         for other in (element.write, *others):
-            if other is not None and other.meets(event) and not self.knowledge.knows(event.who, other.moment, frame):
+            if other is None or not other.meets(event):
+                continue
+            if event.known is not None:
+                is_before = event.known.has(other.moment)
+            else:
+                is_before = self.knowledge.knows(event.who, other.moment, frame)
+            if not is_before:
                 self._report(other, event, named)
         if event.kind == "write":
             element.write, element.since = event, {"read": {}, "update": {}}
@@ -318,6 +328,9 @@ class _Detector(Observer):
 
 def _remedy(before: _AccessEvent, after: _AccessEvent) -> str:
     """Return what prevents a race."""
+    if is_box(before.node) and is_product(after.node):
+        of_copy = f"call T.{WAIT} for the barrier of the copy before the product"
+        return f"{of_copy}, and T.{WAIT_GROUP} before the thread arrives at a barrier that lets the next copy start"
     if is_box(before.node):
         return f"call T.{WAIT} for the barrier of the copy before the access"
     if is_box(after.node):

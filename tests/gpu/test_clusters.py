@@ -9,10 +9,14 @@ import pytest
 import tvms
 from gpu.cluster_programs import ROLES, SHARED_BOXES
 from gpu.test_tensor_copies import module
-from gpu.warpgroup_programs import array
-from tvms.codegen.build import Settings
+from gpu.warpgroup_programs import array, product
+from tvms.codegen.build import Settings, prepare
+from tvms.codegen.gpu.executable import lowered_for_gpu
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
 from tvms.codegen.gpu.races import find_races
+from tvms.codegen.gpu.rules import warpgroups
+from tvms.codegen.lower.rewriter import sequence
+from tvms.codegen.target import get_target
 from tvms.ir.base import IRModule
 from tvms.ir.interp import run
 
@@ -200,3 +204,71 @@ def test_loops_cannot_be_bound_to_clusters() -> None:
     with pytest.raises(tvms.TvmsError) as caught:
         tvms.compile(tvms.parse(f"I.ir_module Module:{text}"), target="cuda -arch=sm_90a")
     assert caught.value.diagnostics[0].message == "there is no thread 'clusterCtaIdx.x'"
+
+
+# --- Products -------------------------------------------------------------------------------------------------------
+
+
+def by_roles(m: int, n: int, k: int, dtype: str, layouts: str, rows: int, columns: int) -> IRModule:
+    """Return a product that one warpgroup copies the tiles of, and the others multiply."""
+    step = f'S.warpgroup_tiles(S.get_block("C"), rows={rows}, columns={columns}, copies="roles")'
+    return tvms.parse(
+        f'{product(m, n, k, dtype, layouts)}\n    S.schedule chosen(main, target="cuda"):\n        {step}\n'
+    )
+
+
+@pytest.mark.parametrize("layouts", ["nn", "tt"])
+@pytest.mark.parametrize("case", [(64, 64, 64, 64), (72, 136, 328, 64), (136, 72, 456, 128)], ids=str)
+def test_products_by_roles(case: tuple[int, int, int, int], layouts: str) -> None:
+    m, n, k, rows = case
+    a, b = array((m, k), "float16", 1), array((k, n), "float16", 2)
+    args = [np.ascontiguousarray(x.T if turn == "t" else x) for x, turn in zip((a, b), layouts, strict=True)]
+    program = by_roles(m, n, k, "float16", layouts, rows, 64)
+    tvms.compile(program, target="cuda -arch=sm_90a -simulate=each")["main"](
+        *args, found := np.zeros((m, n), np.float32)
+    )
+    assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
+
+
+def test_products_by_roles_have_no_races(monkeypatch: pytest.MonkeyPatch) -> None:
+    m, n, k = 64, 64, 264
+    a, b = array((m, k), "float16", 1), array((k, n), "float16", 2)
+    args = [a.ravel(), b.ravel(), np.zeros(m * n, np.float32)]
+    target = get_target("cuda -arch=sm_90a")
+
+    def lowered() -> IRModule:
+        program = by_roles(m, n, k, "float16", "nn", 64, 64)
+        return lowered_for_gpu(prepare(program, target), target, Settings())
+
+    assert not find_races(lowered(), "main", args)
+    assert np.array_equal(args[-1].reshape(m, n), a.astype(np.float32) @ b.astype(np.float32))
+    consume = warpgroups._Kernel._consume
+
+    def without_wait(kernel: Any, step: Any) -> Any:
+        *parts, _, arrive = consume(kernel, step).seq
+        return sequence([*parts, arrive])
+
+    monkeypatch.setattr(warpgroups._Kernel, "_consume", without_wait)
+    found = find_races(lowered(), "main", [*args[:2], np.zeros(m * n, np.float32)])
+    assert {problem.code for problem in found} == {"E0723"}
+    assert found[0].message == (
+        "threads 128 and 0 of a block race on element 0 of 'left': one writes it, the other reads it, without a barrier between"
+    )
+    assert found[0].help == (
+        "call T.ptx_wait_barrier for the barrier of the copy before the product, and T.ptx_wgmma_wait_group before the thread arrives at "
+        "a barrier that lets the next copy start"
+    )
+
+
+@pytest.mark.parametrize("layouts", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("rows", [64, 128])
+def test_large_products_by_roles_assemble_without_spills(layouts: str, rows: int) -> None:
+    ptx = str(tvms.emit(by_roles(4096, 4096, 4096, "bfloat16", layouts, rows, 256), "ptx", "cuda -arch=sm_90a"))
+    assert ptx.count("wgmma.mma_async") == 4
+    assert ptx.count("setmaxnreg") == (2 if rows == 128 else 0)
+    tool = find_ptxas()
+    if tool is not None:
+        made = assemble(ptx, "sm_90a", tool)
+        if "is not defined for option" not in made.problem:
+            (usage,) = made.usage.values()
+            assert (usage.spill_bytes, usage.stack_bytes, made.warnings) == (0, 0, ())

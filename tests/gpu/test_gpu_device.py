@@ -11,6 +11,8 @@ import pytest
 import tvms
 from gpu.tensor_copy_programs import BOXES, box
 from gpu.test_attention_rule import Sizes, error, inputs, program
+from gpu.test_clusters import PROGRAMS, arguments, expected
+from gpu.test_tensor_copies import module
 from gpu.warpgroup_programs import LAYOUTS, array, one_product, product
 from tvms.codegen.gpu.driver import find_driver, why_missing
 from tvms.ir import tir
@@ -80,7 +82,16 @@ def test_boxes(hopper: str, case: Any) -> None:
     assert np.array_equal(arrays[-1].numpy(), expected)
 
 
-@pytest.mark.parametrize("copies", ["threads", "boxes"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_clusters_and_roles(hopper: str, name: str) -> None:
+    """Blocks of a cluster run together, their ranks are those of the mask, and some threads of a block wait for others."""
+    a, c = arguments(name)
+    arrays = [tvms.nd.array(value, tvms.cuda()) for value in (a, c)]
+    tvms.compile(module(PROGRAMS[name][0]), target=hopper)["main"](*arrays)
+    assert np.array_equal(arrays[-1].numpy(), expected(name))
+
+
+@pytest.mark.parametrize("copies", ["threads", "boxes", "roles"])
 @pytest.mark.parametrize("size", [(128, 256, 64), (200, 328, 136), (512, 1024, 2048), (2048, 4096, 512)], ids=str)
 @pytest.mark.parametrize("layouts", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -12,6 +12,9 @@ warpgroups have waited for those products before the barrier. The copy engine co
 beyond the ends of matrices, and completes a barrier in shared memory for each stage (`ir.tensor_copies`); or all threads copy 16
 bytes at a time (`cp.async`), and call `fence.proxy.async` before the barrier. Both factors have the layout of the 128-byte swizzle
 (`ir.warpgroups`), in which neither copies nor products have bank conflicts.
+
+With `copies="roles"`, a warpgroup of its own copies boxes, as far ahead as there are empty stages. The others wait until a stage is full,
+and arrive at another barrier of it when its products are complete; no barrier of the block is left in a step.
 """
 
 from __future__ import annotations
@@ -20,11 +23,12 @@ from typing import Any
 
 from ....ir import make, tir
 from ....ir.base import Op
+from ....ir.clusters import REGISTERS
 from ....ir.schedule.arguments import Block, Integer, Text
 from ....ir.schedule.buffer_arguments import Blocks
 from ....ir.schedule.declaration import Knob, composite
 from ....ir.schedule.program import Program
-from ....ir.tensor_copies import COPY, CREATE, EXPECT, INIT
+from ....ir.tensor_copies import ARRIVE, COPY, CREATE, EXPECT, INIT
 from ....ir.tensor_copies import WAIT as WAIT_BARRIER
 from ....ir.warpgroups import COMMIT, FENCE, LINE, PRODUCT, PROXY, ROW, ROWS, WAIT, WARPGROUP
 from ...lower.rewriter import sequence
@@ -51,7 +55,7 @@ from .grid import X, mixed, over, rest, unrolled, vectorized
 from .product import COPIED_BYTES, Factor, Product, read_product
 from .tensor_cores import PTX_TYPES
 
-THREADS, BOXES = "threads", "boxes"
+THREADS, BOXES, ROLES = "threads", "boxes", "roles"
 """What the knob `copies` chooses."""
 STAGES, DEPTH = 4, ROW
 AHEAD = STAGES - 2
@@ -103,7 +107,8 @@ def _takes_boxes(product: Product) -> bool:
         "rows": Knob("the number of rows of the tile of a block, 64 for each warpgroup", 64, 128, is_power=True),
         "columns": Knob("the number of columns of the tile of a block", 64, 256, is_power=True),
         "copies": Knob(
-            "what copies: the copy engine boxes, or all threads 16 bytes at a time", choices=(THREADS, BOXES)
+            "what copies: all threads 16 bytes at a time, the copy engine boxes, or the same at the request of another warpgroup",
+            choices=(THREADS, BOXES, ROLES),
         ),
     },
 )
@@ -119,7 +124,7 @@ def warpgroup_tiles(
     """
     site = Site(program, [block, *epilogue])
     nest = site.with_epilogue()
-    kernel = site.build(lambda: _Kernel(_read(nest), rows, columns, copies == BOXES).run())
+    kernel = site.build(lambda: _Kernel(_read(nest), rows, columns, copies).run())
     site.replace(kernel, {store.buffer for store in (nest.store, *nest.after[:-1])})
 
 
@@ -191,10 +196,10 @@ class _Tile:
 
 
 class _Kernel:
-    def __init__(self, product: Product, rows: int, columns: int, has_boxes: bool) -> None:
-        if has_boxes and not _takes_boxes(product):
+    def __init__(self, product: Product, rows: int, columns: int, copies: str) -> None:
+        if copies != THREADS and not _takes_boxes(product):
             raise Declined("the copy engine cannot copy a factor, which does not start where its buffer does")
-        self._has_boxes = has_boxes
+        self._has_boxes, self._has_roles = copies != THREADS, copies == ROLES
         self.product, self._tile, self._columns = product, (rows, columns), columns
         self._threads = rows // ROWS * WARPGROUP
         self._thread = tir.Var("int32", "tx")
@@ -203,17 +208,53 @@ class _Kernel:
 
     def run(self) -> tir.Stmt:
         """Return the kernel."""
-        return self.product.launch(self._tile, ((X, self._threads, self._thread),), self._body)
+        threads, body = self._threads, self._body
+        if self._has_roles:
+            threads, body = threads + WARPGROUP, self._roles
+        return self.product.launch(self._tile, ((X, threads, self._thread),), body)
 
     def _body(self, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
-        zero = tir.FloatImm("float32", 0.0)
-        zeros = unrolled("i", self._columns // 8, lambda i: store(self._total, zero, lanes(times(i, 4), 4)))
-        count = make.cast(ceil_divide(self.product.k, DEPTH), "int32")
         fetch = self._fetch_boxes if self._has_boxes else self._fetch
         ahead = [fetch(tir.IntImm("int32", i), tir.IntImm("int32", i), row, column) for i in range(AHEAD)]
-        steps = loop("step", count, lambda step: self._step(step, row, column))
-        memory = [self._left.memory, self._right.memory, self._total]
-        return allocated(memory, [*self._barriers(), zeros, *ahead, steps, _call(WAIT, 0), self._store(row, column)])
+        steps = loop("step", self._count, lambda step: self._step(step, row, column))
+        parts = [*self._barriers(), self._zeros(), *ahead, steps, _call(WAIT, 0), self._store(row, column)]
+        return allocated([self._left.memory, self._right.memory, self._total], parts)
+
+    @property
+    def _count(self) -> tir.PrimExpr:
+        """Return the number of steps."""
+        return make.cast(ceil_divide(self.product.k, DEPTH), "int32")
+
+    def _zeros(self) -> tir.Stmt:
+        zero = tir.FloatImm("float32", 0.0)
+        return unrolled("i", self._columns // 8, lambda i: store(self._total, zero, lanes(times(i, 4), 4)))
+
+    # --- Roles of warpgroups
+
+    def _roles(self, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
+        """Return the code of the warpgroups that multiply, and of the one that copies."""
+        more, less = [[_registers(*change)] if self._threads > WARPGROUP else [] for change in ((1, 232), (0, 40))]
+        steps = loop("step", self._count, self._consume)
+        multiply = [*more, self._zeros(), steps, _call(WAIT, 0), self._store(row, column)]
+        copies = loop("step", self._count, lambda step: self._produce(step, row, column))
+        copy = [*less, when(make.equal(self._thread, index(self._threads, "int32")), [copies])]
+        does_multiply = make.less(self._thread, index(self._threads, "int32"))
+        parts = [*self._barriers(), tir.IfThenElse(does_multiply, sequence(multiply), sequence(copy))]
+        return allocated([self._left.memory, self._right.memory, self._total], parts)
+
+    def _produce(self, step: tir.Var, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
+        """Begin the copies of a step when its stage is empty, as it is in the first turn."""
+        stage, turn = rest(step, STAGES), over(step, STAGES)
+        wait = _call(WAIT_BARRIER, plus(stage, STAGES), rest(plus(turn, 1), 2))
+        return sequence([wait, self._boxes(stage, step, row, column, tir.IntImm("bool", 1))])
+
+    def _consume(self, step: tir.Var) -> tir.Stmt:
+        """Multiply the tiles of a step when its stage is full, and let that of the step before be filled again."""
+        stage, before = rest(step, STAGES), rest(plus(step, STAGES - 1), STAGES)
+        wait = _call(WAIT_BARRIER, stage, rest(over(step, STAGES), 2))
+        is_behind = make.less(tir.IntImm("int32", 0), step)
+        arrive = tir.Evaluate(tir.Call("void", Op(f"tir.{ARRIVE}"), (plus(before, STAGES), is_behind)))
+        return sequence([wait, _call(FENCE), self._products(stage), _call(COMMIT), _call(WAIT, 1), arrive])
 
     def _fetch(self, stage: tir.PrimExpr, step: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
         """Begin the copies of a step, as one group."""
@@ -224,11 +265,13 @@ class _Kernel:
         return sequence([*copies, _call("ptx_commit_group")])
 
     def _barriers(self) -> list[tir.Stmt]:
-        """Return the statements that make a barrier for the copies of each stage."""
+        """Return the statements that make a barrier for the copies of each stage, and one for its products."""
         if not self._has_boxes:
             return []
-        made = when(self._is_first, [_call(INIT, i, 1) for i in range(STAGES)])
-        return [_call(CREATE, STAGES), made, barrier()]
+        made = [_call(INIT, i, 1) for i in range(STAGES)]
+        if self._has_roles:
+            made += [_call(INIT, STAGES + i, self._threads) for i in range(STAGES)]
+        return [_call(CREATE, len(made)), when(self._is_first, made), barrier()]
 
     @property
     def _is_first(self) -> tir.PrimExpr:
@@ -239,9 +282,12 @@ class _Kernel:
         self, stage: tir.PrimExpr, step: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr
     ) -> tir.Stmt:
         """Begin the copies of a step, if there is one."""
+        return self._boxes(stage, step, row, column, make.logical_and(self._is_first, below(step, self._count)))
+
+    def _boxes(
+        self, stage: tir.PrimExpr, step: tir.PrimExpr, row: tir.PrimExpr, column: tir.PrimExpr, is_copied: tir.PrimExpr
+    ) -> tir.Stmt:
         bytes = (self._left.span + self._right.span) * DEPTH * 2
-        count = make.cast(ceil_divide(self.product.k, DEPTH), "int32")
-        is_copied = make.logical_and(self._is_first, below(step, count))
         copies = [
             part.boxes(stage, start, step, is_copied) for part, start in ((self._left, row), (self._right, column))
         ]
@@ -250,12 +296,15 @@ class _Kernel:
     def _step(self, step: tir.Var, row: tir.PrimExpr, column: tir.PrimExpr) -> tir.Stmt:
         ahead = plus(step, AHEAD)
         fetch = (self._fetch_boxes if self._has_boxes else self._fetch)(rest(ahead, STAGES), ahead, row, column)
-        products = unrolled("part", DEPTH // PART, lambda part: self._multiply(rest(step, STAGES), times(part, PART)))
+        products = self._products(rest(step, STAGES))
         if self._has_boxes:
             arrive = [_call(WAIT_BARRIER, rest(step, STAGES), rest(over(step, STAGES), 2)), barrier()]
         else:
             arrive = [_call("ptx_wait_group", AHEAD - 1), _call(PROXY), barrier()]
         return sequence([*arrive, _call(FENCE), products, _call(COMMIT), fetch, _call(WAIT, 1)])
+
+    def _products(self, stage: tir.PrimExpr) -> tir.Stmt:
+        return unrolled("part", DEPTH // PART, lambda part: self._multiply(stage, times(part, PART)))
 
     def _multiply(self, stage: tir.PrimExpr, depth: tir.PrimExpr) -> tir.Stmt:
         """Add the product of 64 × 16 and 16 × `columns` elements."""
@@ -300,6 +349,11 @@ class _Kernel:
 
         body = unrolled("j", self._columns // 8, lambda j: sequence([pair(j, 0), pair(j, 1)]))
         return body if kept is self._total else allocated([kept], body)
+
+
+def _registers(is_increase: int, count: int) -> tir.Stmt:
+    args = (tir.IntImm("bool", is_increase), tir.IntImm("int32", count))
+    return tir.Evaluate(tir.Call("void", Op(f"tir.{REGISTERS}"), args))
 
 
 def _call(name: str, *numbers: Index) -> tir.Stmt:
