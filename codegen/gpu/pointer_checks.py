@@ -44,7 +44,10 @@ from .places import domains_of
 from .warp_memory import lane_number
 
 _OPERATORS = ("ptx_cp_async", "ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", PRODUCT, *COPIES, *WHOLE_WARP)
-_Corner: TypeAlias = tuple[MemoryRange, tir.PrimExpr, int, tir.PrimExpr]
+_Corner: TypeAlias = (
+    tuple[MemoryRange, tir.PrimExpr, int, tir.PrimExpr]
+    | tuple[MemoryRange, tir.PrimExpr, int, tir.PrimExpr, tir.PrimExpr]
+)
 """An element that an operator reaches: element `index + row * stride` of a place."""
 
 
@@ -105,29 +108,31 @@ class _Checker(Rewriter):
             return stmt
         named: dict[tir.Var, tir.PrimExpr] = {}
         call = replace(call, args=tuple([_stable(arg, named) for arg in call.args]))
-        checks = [self._check(call, *corner) for corner in self._reached[name_of(call)](call)]
+        checks = [self._check(call, corner) for corner in self._reached[name_of(call)](call)]
         parts = [*(check for check in checks if check is not None), replace(stmt, value=call)]
         result: tir.Stmt = sequence(parts)
         for var, value in reversed(named.items()):
             result = tir.LetStmt(var, value, result)
         return result
 
-    def _check(
-        self, call: tir.Call, place: MemoryRange, index: tir.PrimExpr, row: int, stride: tir.PrimExpr
-    ) -> tir.Stmt | None:
-        """Return the check of an element; None if it is proven to be inside."""
+    def _check(self, call: tir.Call, corner: _Corner) -> tir.Stmt | None:
+        """Return the check of an element, which is reached under a condition; None if it is proven to be inside."""
+        place, index, row, stride, *conditions = corner
+        condition = conditions[0] if conditions else None
         data, size = place.buffer.data, element_bytes(place.buffer.dtype)
         pointed = self._pointers.of_pointer(data, call)
         start, extent, offset = place.at(index), pointed.extent, pointed.offset
         if self._is_proving and isinstance(extent, tir.IntImm) and isinstance(offset, tir.IntImm):
-            bytes_before = times(make.add(start, times(stride, row)), size)
+            reached = start if condition is None else make.if_then_else(condition, start, place.at(ZERO))
+            bytes_before = times(make.add(reached, times(stride, row)), size)
             if self._is_within(make.add(offset, bytes_before), extent.value - size):
                 self.proven += 1
                 return None
         self.checked += 1
         self.places.add((data.name, -1))
         args = (start, tir.StringImm("handle", data.name), constant(size), extent, offset, start, stride, constant(row))
-        return tir.Evaluate(tir.Call("int64", CHECKED_POSITION, args, span=call.span), span=call.span)
+        check = tir.Evaluate(tir.Call("int64", CHECKED_POSITION, args, span=call.span), span=call.span)
+        return check if condition is None else tir.IfThenElse(condition, check)
 
     def _is_within(self, expr: tir.PrimExpr, most: int) -> bool:
         """Return whether `expr` is from 0 to `most`, and no part of it overflows: bounds end at the limits of the dtype
@@ -163,10 +168,8 @@ class _Checker(Rewriter):
         count = max(size.value // element_bytes(call.dtype), 1)
         yield from self._row(place_of(target, target_at, call.dtype), count)
         for ahead in {0, count - 1}:
-            index = plus(make.cast(source_at, "int64"), ahead)
-            if predicate:
-                index = make.if_then_else(make.cast(predicate[0], "bool"), index, ZERO)
-            yield place_of(source, ZERO, call.dtype), index, 0, ZERO
+            corner = place_of(source, ZERO, call.dtype), plus(make.cast(source_at, "int64"), ahead), 0, ZERO
+            yield (*corner, make.cast(predicate[0], "bool")) if predicate else corner
 
     def _mma(self, call: tir.Call) -> Iterator[_Corner]:
         product = product_of(call)
@@ -189,10 +192,9 @@ class _Checker(Rewriter):
         tensor = tensor_map_of(call)
         yield from self._row(place_of(call.args[0], call.args[1], call.dtype), tensor.box_rows * tensor.columns)
         rows, columns, stride = (make.cast(size, "int64") for size in tensor.sizes)
-        is_empty = make.logical_or(make.equal(rows, ZERO), make.equal(columns, ZERO))
+        has_elements = make.logical_and(make.not_equal(rows, ZERO), make.not_equal(columns, ZERO))
         last = plus(make.mul(plus(rows, -1), stride), columns, -1)
-        source = place_of(tensor.data, ZERO, call.dtype)
-        yield source, make.if_then_else(is_empty, ZERO, last), 0, ZERO
+        yield place_of(tensor.data, ZERO, call.dtype), last, 0, ZERO, has_elements
 
     def _ldmatrix(self, call: tir.Call) -> Iterator[_Corner]:
         """Yield the ends of the elements of a thread and of the row that it addresses, which only the first

@@ -142,3 +142,23 @@ for i in range(16):
     tvms.compile(program, target="cuda -simulate=ascending", level=0)["main"](*found)
     assert (found[1] == expected[1]).all()
     assert expected[1][0] == 4096.0**2 * 16
+
+
+def test_a_copy_of_nothing_reads_nothing() -> None:
+    text = """
+T.prim_func main(a: T.handle, B: T.Buffer((8,), "float16")):
+    m = T.int32()
+    A = T.match_buffer(a, (m,), "float16")
+    tx = T.launch_thread("threadIdx.x", 1)
+    S = T.allocate([8], "float16", "shared")
+    S_1 = T.Buffer((8,), "float16", data=S, scope="shared")
+    T.ptx_cp_async("float16", S, 0, A.data, 0, 16, 8 <= m)
+    T.ptx_commit_group()
+    T.ptx_wait_group(0)
+    for i in range(8):
+        B[i] = S_1[i]
+"""
+    for size, expected in ((0, 0), (8, 1)):
+        result = np.full(8, 2, np.float16)
+        tvms.compile(tvms.parse(text), target="cuda -simulate=each")["main"](np.ones(size, np.float16), result)
+        assert result.tolist() == [expected] * 8
