@@ -69,6 +69,8 @@ def test_parts_are_summed(dtype: str, bias: bool, m: int, n: int) -> None:
         ((128, 128, 65536), "float32", "float32", True),
         ((128, 128, 65536), "float16", "float32", True),
         ((64, 64, 4096), "float32", "float32", True),
+        ((256, 256, 16384), "float32", "float32", True),
+        ((256, 256, 16384), "float16", "float32", True),
         ((1024, 1024, 1024), "float32", "float32", False),
         ((4096, 4096, 65536), "float32", "float32", False),
         ((128, 128, 256), "float32", "float32", False),
@@ -106,6 +108,22 @@ def test_divided_sums_are_estimated_to_be_faster(dtype: str, arch: str) -> None:
         assert all(kernel.usage is not None and not kernel.usage.spill_bytes for kernel in found.kernels)
         times.append(found.seconds)
     assert times[0] < times[1] / 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "arch", "parts"),
+    [
+        ((1024, 1024, 16384), "float32", "sm_80", 8), ((1024, 1024, 16384), "float32", "sm_90", 1),
+        ((512, 512, 4096), "float32", "sm_80", 1), ((512, 512, 4096), "float32", "sm_90", 8),
+        ((512, 512, 4096), "float16", "sm_80", 8), ((512, 512, 4096), "float16", "sm_100", 8),
+        ((1024, 1024, 16384), "float32", "sm_75", 8), ((1024, 1024, 16384), "float32", "sm_87", 16),
+    ],
+)  # fmt: skip
+def test_the_machine_decides(shape: tuple[int, int, int], dtype: str, arch: str, parts: int) -> None:
+    """64 tiles for 108 and for 132 multiprocessors, and 32 times as many multiply-adds by tensor cores. Without figures, the last
+    machine with some counts; sm_75 is also the code for any newer one.
+    """
+    assert parts_of(product(*shape, dtype), arch) == parts
 
 
 FORMS = {

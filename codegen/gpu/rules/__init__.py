@@ -57,7 +57,7 @@ def rules_for(arch: str) -> Rules:
         single = {"warpgroups": rule("warpgroups", "warpgroup_tiles", choose_warpgroups), **single}
     products = tuple([name for name in ("warpgroups", "tensor cores", "tiles") if name in single])
     return Rules(
-        single, products, (_rows, _elements), _alone, "single_thread", parts=lambda nest: choose_parts(_not_empty(nest)),
+        single, products, (_rows, _elements), _alone, "single_thread", parts=lambda nest: choose_parts(_not_empty(nest), arch),
         whole=lambda function: _attention(function, number),
     )  # fmt: skip
 

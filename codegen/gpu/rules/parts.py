@@ -13,17 +13,15 @@ from __future__ import annotations
 from contextlib import suppress
 from math import ceil, prod
 
-from msgspec.structs import replace
-
 from ....ir import tir
 from ....ir.dtype import is_float, parse_dtype
 from ...rules.build import constant
-from ...rules.nest import Axis, Declined, Nest
+from ...rules.nest import Declined, Nest
 from ...rules.rules import Division
-from ..architectures import WARP
-from ..figures import FIGURES, LAUNCH
+from ..architectures import ARCHITECTURES, WARP
+from ..figures import FIGURES, LAUNCH, Figures
 from .columns import choose_columns
-from .product import Product, choose_tile, read_product
+from .product import NARROW, read_product, tile_for
 from .rows import choose_rows
 
 _SIZES = (128, 64, 32)
@@ -37,52 +35,79 @@ _MOST_BLOCKS = 1024
 """Maximum number of parts of another reduction."""
 _WAVES = 2
 """Number of blocks for each multiprocessor from which more do not read faster."""
-_GAIN = 0.75
+_GAIN, _PRODUCT_GAIN = 0.75, 0.85
 """Time relative to that of one part from which a division pays off."""
 _FIGURES = FIGURES["sm_80"]
-"""The GPU of the model, whatever the target is, so that a schedule text serves all of them."""
+"""The GPU of the model of other reductions, whatever the target is, so that a schedule text serves all of them."""
 _BLOCK_BANDWIDTH = 40e9
 """Bytes per second that a block of 256 threads reads; a block of `block_rows` reaches 42 GB/s on an H200."""
 
 
-def choose_parts(nest: Nest) -> Division | None:
-    """Return how a reduction is divided, None if it is not. Declined if it is neither a product nor a reduction of rows or columns, if its
+def choose_parts(nest: Nest, arch: str) -> Division | None:
+    """Return how a reduction is divided for an architecture ("sm_80"), None if it is not. Declined if it is neither a product nor a reduction of rows or columns, if its
     sizes are not constant, or if float16 or bfloat16 would round its parts.
     """
     if len(nest.reduced) == 1:
         with suppress(Declined):
-            return _parts_of_product(nest)
+            return _parts_of_product(nest, figures_for(arch))
     return _parts_of_reduction(nest)
 
 
-def _parts_of_product(nest: Nest) -> Division | None:
-    """A model decides: waves of blocks, times the steps of a block, times the cycles of a step for a tile, plus the launch and the
-    memory of the second kernel.
+def figures_for(arch: str) -> Figures:
+    """Return the figures of an architecture, or of the last one before it that has some. Those of sm_80 are the first, since newer GPUs
+    also run the code for the default architecture.
     """
+    number = ARCHITECTURES[arch].number
+    known = [ARCHITECTURES[name].number for name in FIGURES]
+    return FIGURES[f"sm_{max(80, max(other for other in known if other <= max(number, 80)))}"]
+
+
+def _parts_of_product(nest: Nest, figures: Figures) -> Division | None:
+    """A model decides (`product_seconds`)."""
     product = read_product(nest)
     if nest.store.buffer.dtype not in ("float32", "float64"):
         return None
     m, n, k = (constant(size) for size in (product.m, product.n, product.k))
     if m is None or n is None or k is None or product.outer:
         return None
-    counts = [1 << bits for bits in range(_MOST_PARTS.bit_length())]
-    seconds = {parts: _product_seconds(product, parts, m, n, k) for parts in counts if _is_part(k, parts)}
-    best = min(seconds, key=lambda parts: seconds[parts])
+    parts = chosen_parts(figures, rate_of(figures, product.a.dtype), (m, n, k))
     (place,) = [number for number, axis in enumerate(nest.axes) if axis.is_reduced]
-    return Division(place, best, 0) if seconds[best] < _GAIN * seconds[1] else None
+    return Division(place, parts, 0) if parts > 1 else None
+
+
+def chosen_parts(figures: Figures, rate: int, sizes: tuple[int, int, int]) -> int:
+    """Return the number of parts of a product of m × n × k: the fastest one by the model if it is much faster than one part."""
+    counts = [1 << bits for bits in range(_MOST_PARTS.bit_length())]
+    seconds = {parts: product_seconds(figures, rate, sizes, parts) for parts in counts if _is_part(sizes[2], parts)}
+    best = min(seconds, key=lambda parts: seconds[parts])
+    return best if seconds[best] < _PRODUCT_GAIN * seconds[1] else 1
 
 
 def _is_part(k: int, parts: int) -> bool:
     return parts == 1 or (k % parts == 0 and k // parts >= _LEAST_DEPTH)
 
 
-def _product_seconds(product: Product, parts: int, m: int, n: int, k: int) -> float:
-    batch = [Axis(tir.Var("int32", "part"), tir.IntImm("int32", parts), False)] if parts > 1 else []
-    rows, columns = choose_tile(replace(product, outer=batch), _SIZES)
+def rate_of(figures: Figures, dtype: str) -> int:
+    """Return the multiply-adds of factors of a dtype that a multiprocessor does in a cycle."""
+    return figures.tensor if dtype in NARROW else figures.float64 if dtype == "float64" else figures.float32
+
+
+def product_seconds(figures: Figures, rate: int, sizes: tuple[int, int, int], parts: int) -> float:
+    """Return the seconds of a product of m × n × k in parts by the model: the waves of blocks, times the steps of a block, times the
+    cycles of a step for a tile, which computes and copies rows and columns; plus the launch and the memory of the second kernel.
+    """
+    m, n, k = sizes
+    rows, columns = tile_for(m, n, parts, _SIZES)
     blocks = ceil(m / rows) * ceil(n / columns) * parts
-    cycles = rows * columns / _FIGURES.float32 + (rows + columns) / 8
-    own = ceil(blocks / _FIGURES.multiprocessors) * (k // parts) * cycles * 1e-9 / _FIGURES.clock
-    return own + (LAUNCH + 8 * parts * m * n / (_FIGURES.bandwidth * 1e9) if parts > 1 else 0.0)
+    own = (
+        ceil(blocks / figures.multiprocessors) * (k // parts) * step_cycles(rate, rows, columns) * 1e-9 / figures.clock
+    )
+    return own + (LAUNCH + 8 * parts * m * n / (figures.bandwidth * 1e9) if parts > 1 else 0.0)
+
+
+def step_cycles(rate: int, rows: int, columns: int) -> float:
+    """Return the cycles of a step of the sum for a tile."""
+    return rows * columns / rate + (rows + columns) / 8
 
 
 def _parts_of_reduction(nest: Nest) -> Division | None:

@@ -239,10 +239,13 @@ def choose_tile(product: Product, sizes: Sequence[int]) -> tuple[int, int]:
     """Choose the rows and columns of a tile from `sizes`, largest first: enough to cover C, and small enough for
     many blocks.
     """
-    m, n = constant(product.m), constant(product.n)
+    return tile_for(constant(product.m), constant(product.n), constant(extent_of(product.outer)) or 1, sizes)
+
+
+def tile_for(m: int | None, n: int | None, count: int, sizes: Sequence[int]) -> tuple[int, int]:
+    """Choose the tile of `count` products of m × n as `choose_tile` does."""
     rows, columns = (_covering(size, sizes) for size in (m, n))
-    outer = constant(extent_of(product.outer)) or 1
-    while m is not None and n is not None and -(-m // rows) * -(-n // columns) * outer < ENOUGH_BLOCKS:
+    while m is not None and n is not None and -(-m // rows) * -(-n // columns) * count < ENOUGH_BLOCKS:
         if max(rows, columns) == sizes[-1]:
             break
         rows, columns = (rows, columns // 2) if columns >= rows else (rows // 2, columns)
