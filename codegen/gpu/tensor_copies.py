@@ -197,7 +197,7 @@ class _Emulator(Calls):
 
     def _wait(self, call: tir.Call) -> tir.Stmt:
         place, is_there = self._number(call, 0)
-        wanted = _operand(call, 1) if call.args[1:] else ZERO
+        wanted = make.floormod(_operand(call, 1), 2) if call.args[1:] else ZERO
         is_complete = make.not_equal(self._barriers.parities.load(place), wanted)
         message = "a barrier is waited for in vain: threads have not arrived, or bytes are missing"
         until = tir.Call("int32", WAIT_UNTIL, (is_complete, tir.StringImm("handle", message)), span=call.span)

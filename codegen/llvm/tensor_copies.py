@@ -149,7 +149,8 @@ def _expect(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    parity = _number(emitter, call.args[1]) if call.args[1:] else number(I32, 0)
+    given = _number(emitter, call.args[1]) if call.args[1:] else number(I32, 0)
+    parity = emitter.builder.and_(given, number(I32, 1))  # PTX defines no other
     device: _HasBarriers = emitter  # type: ignore[assignment]
     order = ".acquire.cluster" * device.has_clusters  # otherwise other blocks cannot arrive
     text = (

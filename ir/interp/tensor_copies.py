@@ -147,7 +147,7 @@ def _wait(call: tir.Call) -> Exchange:
 
     def wait(frame: Frame) -> Generator[Node, None, Value]:
         number, *given = map(int, operands(frame))
-        barrier, parity = _barrier(frame, call, number), given[0] if given else 0
+        barrier, parity = _barrier(frame, call, number), given[0] % 2 if given else 0
 
         def never() -> TvmsError:
             missing = (

@@ -113,7 +113,7 @@ ROWS = (
     ),
     Intrinsic(
         "ptx_wait_barrier", "barrier_id:index parity:index=0", "void", "opaque",
-        "PTX's `mbarrier.try_wait.parity`: the thread waits until the phase of that parity is complete.",
+        "PTX's `mbarrier.try_wait.parity`: the thread waits until the phase of that parity, its lowest bit, is complete.",
     ),
     Intrinsic(
         "ptx_cp_async_bulk_tensor",

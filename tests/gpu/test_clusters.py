@@ -57,6 +57,16 @@ def test_interpreter_and_simulation_agree_with_numpy(name: str) -> None:
     assert np.array_equal(found, expected(name))
 
 
+def test_the_lowest_bit_of_a_number_is_its_parity() -> None:
+    program = changed(ROLES, ("(step // 2 + 1) % 2", "step // 2 + 1"), ("step // 2 % 2", "step // 2"))
+    found = arguments("roles")
+    run(program, "main", found, track=True)
+    assert np.array_equal(found[1], expected("roles"))
+    found = arguments("roles")
+    tvms.compile(program, target="cuda -simulate=each", level=0)["main"](*found)
+    assert np.array_equal(found[1], expected("roles"))
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("order", ORDERS)
 def test_correct_programs_have_no_races(name: str, order: Any) -> None:
