@@ -86,7 +86,7 @@ def test_large_programs_end(law: str, tmp_path: Path) -> None:
     assert main(["fuzz", law, _write(tmp_path, MATMUL), "--n", "5", "--seed", "1", "--save", str(tmp_path)]) == 0
 
 
-def test_a_program_that_cannot_become_smaller(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_that_cannot_become_smaller(tmp_path: Path, capsys: Any) -> None:
     assert main(["fuzz", "codegen", _write(tmp_path, ENDLESS), "--seed", "1"]) == 2
     assert capsys.readouterr().err == (
         "error[E0813]: one example of this program takes 1.0e+09 iterations, and no smaller sizes were found\n"
@@ -95,7 +95,7 @@ def test_a_program_that_cannot_become_smaller(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("law", ["memory", "bounds", "tiers", "schedule", "order"])
-def test_a_law_of_loops_needs_loops(law: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_law_of_loops_needs_loops(law: str, tmp_path: Path, capsys: Any) -> None:
     assert main(["fuzz", law, _write(tmp_path, GRAPH), "--seed", "1"]) == 2
     assert capsys.readouterr().err == (
         "error[E0813]: this law requires a loop-level function, and the program has none\n"
@@ -103,9 +103,7 @@ def test_a_law_of_loops_needs_loops(law: str, tmp_path: Path, capsys: pytest.Cap
     )
 
 
-def test_a_failure_saves_its_inputs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_saves_its_inputs(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(module: Any, entry: str) -> Any:
         def call(a: Any, b: Any) -> None:
             b[...] = a * 3
@@ -126,7 +124,7 @@ def test_a_failure_saves_its_inputs(
 
 
 @pytest.mark.parametrize("law", ["cost", "output", "artifacts"])
-def test_a_law_without_files_refuses_one(law: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_law_without_files_refuses_one(law: str, tmp_path: Path, capsys: Any) -> None:
     assert main(["fuzz", law, _write(tmp_path, MATMUL)]) == 2
     assert capsys.readouterr().err == (
         f"error[E0813]: law '{law}' draws its own examples\n  = help: give it no file, or a failure that it saved\n"
@@ -134,9 +132,7 @@ def test_a_law_without_files_refuses_one(law: str, tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("law", ["artifacts", "cost", "order", "output"])
-def test_a_saved_failure_is_replayed(
-    law: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_saved_failure_is_replayed(law: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(example: Any, execute: Any) -> None:
         raise AssertionError(f"wrong: {found.show(example)}")
 
@@ -152,3 +148,25 @@ def test_a_saved_failure_is_replayed(
         assert said.startswith(f"{law}: the saved example still fails\n\nAssertionError: wrong: {shown}\n")
     assert main(["fuzz", law, saved, "--n", "1"]) == 0
     assert capsys.readouterr().out.startswith(f"{law}: the saved example holds now\n")
+
+
+SCHEDULED = """\
+T.prim_func main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] * T.float32(2)
+
+S.schedule tiled(main):
+    (i,) = S.get_loops("B")
+    i0, i1 = S.split(i, factors=[None, 4])
+"""
+
+
+def test_the_schedules_of_a_file_are_not_applied_to_scheduled_programs(tmp_path: Path, capsys: Any) -> None:
+    path = _write(tmp_path, SCHEDULED)
+    assert main(["fuzz", "schedule", path, "--n", "20", "--seed", "1"]) == 0
+    assert "schedule: 20 examples" in capsys.readouterr().out
+    example = find_law("schedule").read(Source(path, SCHEDULED))
+    assert example.module.schedules == {}
+    assert example.written.name == "tiled"

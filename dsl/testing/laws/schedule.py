@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ....ir import tir
 from ....ir.base import IRModule, Source
@@ -68,7 +69,7 @@ FAULTY = "program that faults"
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     others = prim_funcs(max_blocks=2).map(lambda function: (as_module(function), ()))
     suited = schedulable().map(lambda both: (as_module(both[0]), both[1]))
-    modules = weighted((4, suited), (1, others)) if file is None else programs_in(file, is_loop_level=True).map(lambda module: (module, ()))  # fmt: skip
+    modules = weighted((4, suited), (1, others)) if file is None else programs_in(file, is_loop_level=True).map(lambda module: (replace(module, schedules={}), ()))  # fmt: skip
     return _drawn(modules, file)
 
 
@@ -183,7 +184,14 @@ def _is_native(module: IRModule) -> bool:
     )
 
 
+def _read(source: Source) -> _Example:
+    """Return a program, and the last schedule in its text: in a saved example, the one that was applied."""
+    module = parse_source(source)
+    texts = [text for text in module.schedules.values() if isinstance(text, ScheduleText)]
+    return _Example(replace(module, schedules={}), (), 0, texts[-1] if texts else None)
+
+
 LAW = Law(
-    _examples, _check, read=lambda source: _Example(parse_source(source), (), 0), constructs=lambda example: example.met, counts_all=True,
+    _examples, _check, read=_read, constructs=lambda example: example.met, counts_all=True,
     expected=frozenset(key for name in (WRITTEN, *CHANGING) for key in (name, f"{name}{REFUSED}")) | {FAULTY},
 )  # fmt: skip
