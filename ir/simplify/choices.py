@@ -76,5 +76,8 @@ def _branch(
     s: Simplifier, expr: tir.Select | tir.Call, condition: tir.PrimExpr, branch: tir.PrimExpr, holds: bool
 ) -> tir.PrimExpr:
     """Return a branch simplified under its condition. In a select it must not fault, as it is always evaluated."""
-    is_alone = isinstance(expr, tir.Call) or s.is_total(branch)
-    return (s.assuming(condition, holds) if is_alone else s).visit(branch)
+    if isinstance(expr, tir.Select) and not s.is_total(branch):
+        branch = s.visit(branch)
+        if not s.is_total(branch):
+            return branch
+    return s.assuming(condition, holds).visit(branch)
