@@ -75,6 +75,10 @@ def detailed(choose: Choices, module: IRModule) -> IRModule:
         if not fitting:
             return module
         node, rows = choose.pick(fitting)
+        if isinstance(node, relax.Function) and node not in module.functions.values():
+            rows = tuple(
+                [row for row in rows if row is not _shaped]
+            )  # calls of a nested function pass no more arguments
         changed = choose.pick(rows)(choose, node)
         if changed is not None:
             module = substitute(module, {node: changed})
