@@ -121,7 +121,7 @@ def _attention_by_torch(machine: Machine, arrays: list[Any], is_causal: bool) ->
 
 
 def resnet18(machine: Machine) -> Iterator[Row]:
-    """Run ResNet-18 for one image, with weights on the GPU, and compare with the code for processors."""
+    """Run ResNet-18 for one image, with weights on the GPU, launch by launch and as a CUDA graph, and compare with the code for processors."""
     if machine.is_simulated:
         return
     module = tvms.load(SAMPLES / "12_resnet18.tvms")
@@ -131,11 +131,15 @@ def resnet18(machine: Machine) -> Iterator[Row]:
         shape = [int(extent.value) for extent in parameter.struct_info.shape]
         fan_in = int(np.prod(shape[1:])) or 1
         arrays.append((random.standard_normal(shape) / np.sqrt(fan_in)).astype(np.float32))
-    main, given = tvms.compile(module, target=machine.target)["main"], machine.arrays(*arrays)
-    found = on_host(main(*given))
-    spent = machine.milliseconds(lambda: main(*given))
-    expected = tvms.compile(module)["main"](*arrays)
-    yield {"network": "ResNet-18, one image", "ms": spent, "correct": is_close(found, np.asarray(expected))}
+    given, expected = machine.arrays(*arrays), np.asarray(tvms.compile(module)["main"](*arrays))
+    for has_graphs in (False, True):
+        with tvms.transform.PassContext(config={"relax.backend.use_cuda_graph": has_graphs}):
+            main = tvms.compile(module, target=machine.target)["main"]
+        spent = machine.milliseconds(lambda main=main: main(*given))
+        found = is_close(on_host(main(*given)), expected)
+        yield {
+            "network": "ResNet-18, one image", "CUDA graphs": ", ".join(map(str, main.cuda_graphs)), "ms": spent, "correct": found,
+        }  # fmt: skip
 
 
 PARTS: dict[str, Callable[[Machine], Iterator[Row]]] = {

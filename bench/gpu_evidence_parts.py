@@ -232,6 +232,31 @@ def graphs(machine: Machine) -> Iterator[Row]:
     main = machine.compile(text)["main"]
     for where, given in (("host", [x, w]), ("GPU", machine.arrays(x, w))):
         yield {"arguments": where, "correct": is_close(on_host(main(*given)), np.maximum(x @ w, 0))}
+    yield from recorded_graphs(machine)
+
+
+def recorded_graphs(machine: Machine) -> Iterator[Row]:
+    """Run a chain of 50 small kernels launch by launch, and as a CUDA graph, for several arguments."""
+    calls = "".join(f"        v{at + 1} = R.nn.relu(R.matmul(v{at}, w))\n" for at in range(25))
+    text = f"""I.ir_module Module:
+    R.function main(v0: R.Tensor((16, 64), "float32"), w: R.Tensor((64, 64), "float32")) -> R.Tensor((16, 64), "float32"):
+{calls}        return v25
+"""
+    random = np.random.default_rng(0)
+    inputs, w = random.random((5, 16, 64), np.float32), random.random((64, 64), np.float32) / 32
+    (weights,) = machine.arrays(w)
+    for has_graphs in (False, True):
+        with tvms.transform.PassContext(config={"relax.backend.use_cuda_graph": has_graphs}):
+            main = machine.compile(text)["main"]
+        found = [main(*machine.arrays(x), weights) for x in inputs]
+        expected = list(inputs)
+        for _ in range(25):
+            expected = [np.maximum(x @ w, 0) for x in expected]
+        correct = all(is_close(on_host(result), wanted) for result, wanted in zip(found, expected, strict=True))
+        (x,) = machine.arrays(inputs[0])
+        spent = machine.milliseconds(lambda main=main, x=x: main(x, weights))
+        reports = ", ".join(map(str, getattr(main, "cuda_graphs", ())))
+        yield {"arguments": "a chain", "CUDA graphs": reports, "ms": spent, "correct": correct}
 
 
 # --- Speed ----------------------------------------------------------------------------------------------------------

@@ -38,6 +38,11 @@ class DeviceArray:
             self.driver.free(self.address)
 
     @property
+    def base(self) -> DeviceArray | None:
+        """Return the array that this one is a part of."""
+        return self._owner if isinstance(self._owner, DeviceArray) else None
+
+    @property
     def ndim(self) -> int:
         return len(self.shape)
 
@@ -82,8 +87,8 @@ class DeviceArray:
         """Copy the elements to the origin, if this array or the one that it is a part of has one."""
         if self.origin is not None:
             self.driver.copy_out(self.origin, self.address)
-        elif isinstance(self._owner, DeviceArray):
-            self._owner.tell_origin()
+        elif self.base is not None:
+            self.base.tell_origin()
 
     def part(self, start: int, shape: Sequence[int], dtype: Any) -> DeviceArray:
         """Return a view of this memory from byte `start` on."""

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from .architectures import arch_of
-from .cuda import CudaError
+from .cuda import NON_BLOCKING, CudaError
 
 END, BUFFER_POINTER, BUFFER_SIZE = 0, 1, 2
 """CU_LAUNCH_PARAM_…: what the words of a launch's parameters are."""
@@ -94,8 +94,8 @@ class BindingsCuda:
         else:
             self._call("cuStreamSynchronize", stream)
 
-    def new_stream(self) -> tuple[int, Any]:
-        stream = self._call("cuStreamCreate", 0)
+    def new_stream(self, is_blocking: bool = True) -> tuple[int, Any]:
+        stream = self._call("cuStreamCreate", 0 if is_blocking else NON_BLOCKING)
         return int(stream), stream
 
     def new_event(self, stream: int) -> Any:

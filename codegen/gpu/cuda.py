@@ -10,6 +10,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
+NON_BLOCKING = 1
+"""CU_STREAM_NON_BLOCKING."""
+
 
 class CudaError(Exception):
     """A function of CUDA's driver that failed; `is_memory` says that memory is exhausted."""
@@ -74,8 +77,10 @@ class Cuda(Protocol):
         """Wait for all work of a stream."""
         ...
 
-    def new_stream(self) -> tuple[int, Any]:
-        """Return the number of a new stream and the object that owns it."""
+    def new_stream(self, is_blocking: bool = True) -> tuple[int, Any]:
+        """Return the number of a new stream and the object that owns it; one that is not blocking does not wait for the default one, nor
+        the default one for it.
+        """
         ...
 
     def new_event(self, stream: int) -> Any:

@@ -14,35 +14,36 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 from ...ir.base import Span
 from ...ir.diagnostics import Diagnostic, Note, TvmsError, error
 from .cuda import Cuda, CudaError, open_cuda
+from .graphs import ExecutableGraph, capture
+from .launch import Function, KernelCall
 from .pool import Pool
 from .streams import DeviceStream, stream_number
 from .tensor_maps import Matrix, encode
+from .trace import current_trace, note_obstacle
 
 Array = np.ndarray[Any, Any]
 
 
-class Function(Struct, frozen=True, eq=False):
-    """A loaded kernel: `name` and `span` are those of its program."""
-
-    handle: Any
-    name: str
-    span: Span | None = None
-    shared: int = 0
-
-
 class Owned:
-    """A module or an event of CUDA, which is destroyed after the last reference is gone."""
+    """A module, an event or a graph of CUDA, which is destroyed after the last reference is gone."""
 
     def __init__(self, handle: Any, dropped: deque[Any]) -> None:
         self.handle, self._dropped = handle, dropped
 
     def __del__(self) -> None:
         self._dropped.append(self.handle)
+
+
+class Graph(Owned):
+    """A graph of CUDA, and the positions of its kernels."""
+
+    def __init__(self, graph: ExecutableGraph, dropped: deque[Any], kernels: dict[str, Span | None]) -> None:
+        super().__init__(graph, dropped)
+        self.kernels = kernels
 
 
 class Driver:
@@ -62,6 +63,8 @@ class Driver:
         self._dropped: deque[Any] = deque()
         """What is to be destroyed by the next call: garbage may be collected in any thread, at any time."""
         self._pool = Pool(cuda, lambda: self._others)
+        self._capturing: tuple[int, Any] | None = None
+        """The stream in which graphs are captured, and its owner."""
 
     @property
     def has_other_streams(self) -> bool:
@@ -79,10 +82,15 @@ class Driver:
         """Allocate `size` bytes and return the address; E0717 if memory is exhausted."""
         with self._calls("allocate memory"), self._lock:
             try:
-                return self._pool.allocate(size)
+                address = self._pool.allocate(size)
             except CudaError as problem:
                 if not problem.is_memory:
                     raise
+            else:
+                trace = current_trace()
+                if trace is not None:
+                    trace.allocated(address, size)
+                return address
         message, help = f"the GPU has less than {size} bytes of free memory", "free arrays, or use smaller ones"
         raise error("E0717", message, None, help)
 
@@ -92,6 +100,7 @@ class Driver:
 
     def copy_in(self, address: int, source: Array) -> None:
         """Copy a contiguous host array to the GPU; it may be changed afterwards."""
+        note_obstacle("an array is copied to the GPU")
         if source.nbytes:
             with self._calls("copy an array to the GPU"):
                 self._cuda.copy_in(address, source.ctypes.data, source.nbytes, self.current_stream)
@@ -100,6 +109,7 @@ class Driver:
         """Copy to a contiguous host array, after all preceding work of the current stream; of all streams if it is the
         default one.
         """
+        note_obstacle("the host reads an array")
         with self._calls("copy an array from the GPU"):
             if self.current_stream == 0 and self._others:
                 self._wait_for_all()
@@ -110,6 +120,7 @@ class Driver:
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Begin to copy `size` bytes on the GPU."""
+        note_obstacle("an array is copied")
         with self._calls("copy an array on the GPU"):
             self._cuda.copy(target, source, size, self.current_stream)
 
@@ -145,15 +156,60 @@ class Driver:
             self._launched.pop(function.name, None)
             self._launched[function.name] = function.span
 
+    def run(self, call: KernelCall) -> None:
+        """Launch a kernel; E0727 if the copy engine cannot read one of its matrices."""
+        self.launch(call.function, call.grid, call.block, call.packed(self.encode))
+
     def encode(self, matrix: Matrix, function: Function) -> bytes:
         """Return the tensor map of a matrix that `function` copies from; E0727 if the copy engine cannot read it."""
         with self._calls(f"describe an array for kernel '{function.name}'", function.span):
             return encode(matrix)
 
+    # --- Graphs
+
+    def capture(self, calls: Sequence[KernelCall]) -> Graph:
+        """Return a graph of launches, each of which waits for the one before."""
+        packed = [(call, call.packed(self.encode)) for call in calls]
+        with self._calls("record a graph"), self._lock:
+            if self._capturing is None:
+                self._capturing = self._cuda.new_stream(is_blocking=False)
+            stream = self._capturing[0]
+
+            def launch() -> None:
+                for call, parameters in packed:
+                    function = call.function
+                    self._cuda.launch(function.handle, call.grid, call.block, parameters, stream, function.shared)
+
+            kernels = {call.function.name: call.function.span for call in calls}
+            return Graph(capture(stream, launch), self._dropped, kernels)
+
+    def launch_graph(self, graph: Graph) -> None:
+        """Launch the kernels of a graph."""
+        with self._calls("launch a graph"):
+            if self.current_stream:
+                self._others.setdefault(self.current_stream, None)
+            graph.handle.launch(self.current_stream)
+            for name, span in graph.kernels.items():
+                self._launched.pop(name, None)
+                self._launched[name] = span
+
     # --- Streams
+
+    def follow(self, stream: int) -> None:
+        """Let later work of the current stream wait for the preceding work of stream number `stream`."""
+        if stream == self.current_stream or (stream and stream not in self._others):
+            return
+        with self._calls("order streams"):
+            if self.current_stream == 0:
+                self._cuda.wait_for(stream)
+                return
+            event = self._cuda.new_event(stream)
+            self._cuda.order(self.current_stream, event)
+            self._dropped.append(event)
 
     def synchronize(self, stream: Any = None) -> None:
         """Wait for all work of a stream, or of the GPU; E0702 if `stream` is not a stream."""
+        note_obstacle("the host waits for the GPU")
         number = stream_number(stream, "sync")
         with self._calls("wait for kernels"):
             if number == 0:
@@ -208,7 +264,11 @@ class Driver:
         self._cuda.enter()
         try:
             while self._dropped:
-                self._cuda.destroy(self._dropped.popleft())
+                dropped = self._dropped.popleft()
+                if isinstance(dropped, ExecutableGraph):
+                    dropped.destroy()
+                else:
+                    self._cuda.destroy(dropped)
         except BaseException:
             self._cuda.leave()
             raise

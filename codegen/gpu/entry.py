@@ -19,10 +19,11 @@ from ..runtime.sizes import Slots
 from ..runtime.specs import ArgumentContext, ScalarSpec, entry_repr
 from ..runtime.starts import check_starts, compile_starts
 from .arrays import DeviceArray, from_host
-from .driver import Function, find_driver
+from .driver import find_driver
 from .dynamic_memory import dynamic_bytes
 from .host import Running, compile_host
 from .kernel import Kernel
+from .launch import Function
 from .program import DeviceProgram, kernels_of
 from .specs import DeviceSpec
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 
 from ...ir import tir
-from ...ir.base import IRModule, Source
+from ...ir.base import BaseFunc, IRModule, Source
 from ...ir.diagnostics import error
+from ...ir.passes.rewrite_cuda_graph import CUDA_GRAPH, rewrite_cuda_graph
 from ..build import Built, Settings
+from ..graph.calls import GraphEntry
 from ..graph.entries import Entry, compile_graphs
 from ..llvm.module import EmittedModule
 from ..target import Target
@@ -15,6 +17,7 @@ from .entry import DeviceEntry, LoadedProgram
 from .home import DeviceHome
 from .lower import with_threads
 from .program import build_program
+from .recording import RecordedEntry
 
 
 def compile_for_gpu(
@@ -25,6 +28,7 @@ def compile_for_gpu(
     A GPU is needed only when one of its functions is called.
     """
     start = time.perf_counter()
+    module = rewrite_cuda_graph(module)
     program = build_program(module, target, settings)
     loaded = LoadedProgram(program)
     home = DeviceHome(loaded)
@@ -34,11 +38,20 @@ def compile_for_gpu(
         assert isinstance(source, tir.PrimFunc)
         inside[name] = DeviceEntry(name, source, loaded)
     compile_graphs(module, inside, home)
-    entries = {name: home.outside(inside[name]) for name in module.functions if name in inside}
+    entries = {
+        name: home.outside(_recorded(function, inside[name], loaded))
+        for name, function in module.functions.items()
+        if name in inside
+    }
     program.stats["total"] = time.perf_counter() - start
     emitted = EmittedModule(program.llvm, program.faults)
     built = Built(module, {}, {}, emitted, program.decisions, program.safety, program.stats)
     return built, entries, program.ptx.encode(), target, settings, home
+
+
+def _recorded(function: BaseFunc, entry: Entry, loaded: LoadedProgram) -> Entry:
+    """Return the entry of a function, recorded as a CUDA graph if its attributes ask for that."""
+    return RecordedEntry(entry, loaded) if function.attrs.get(CUDA_GRAPH) and isinstance(entry, GraphEntry) else entry
 
 
 def emit_for_gpu(module: IRModule, kind: str, target: Target, settings: Settings, source: Source | None = None) -> str:

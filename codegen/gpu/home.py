@@ -19,7 +19,9 @@ from ..runtime.sizes import Slots
 from .arrays import CUDA, Array, DeviceArray, empty, from_host, here, is_on_device
 from .driver import find_driver
 from .entry import LoadedProgram
+from .recording import GraphReport, RecordedEntry
 from .specs import DeviceSpec
+from .trace import note_obstacle
 
 Constants: TypeAlias = dict[tuple[Any, ...], tuple[Array, DeviceArray]]
 
@@ -63,6 +65,7 @@ class DeviceHome:
         """
 
         def call(*args: Any) -> Any:
+            note_obstacle("a part of it runs on the processor")
             copies: dict[int, tuple[DeviceArray, Array]] = {}
             given = [_fetched(arg, copies) for arg in args]
             before = [copy.tobytes() for _, copy in copies.values()] if may_write else []
@@ -94,6 +97,11 @@ class DeviceCall:
 
     def __repr__(self) -> str:
         return repr(self.inside)
+
+    @property
+    def cuda_graphs(self) -> list[GraphReport]:
+        """Return what became of calls that are to be recorded as CUDA graphs, for each combination of sizes that has occurred twice."""
+        return self.inside.reports if isinstance(self.inside, RecordedEntry) else []
 
     def __call__(self, *args: Any, stream: Any = None, **named: Any) -> Any:
         """Call the function, in `stream` if it is given; raise the TvmsError of the function, E0702 if `stream` is not a

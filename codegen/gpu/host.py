@@ -9,17 +9,18 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from ...ir import tir
-from ...ir.base import Op
+from ...ir.base import Op, Span
 from ...ir.clusters import block_tag
 from ...ir.diagnostics import error
 from ...ir.dtype import element_bytes
 from ...ir.tensor_copies import TensorMap, tensor_maps
 from ..runtime.sizes import Frame, Size, Slots, compile_size
 from .architectures import MOST_EXTENT
-from .driver import Driver, Function
+from .driver import Driver
 from .kernel import BLOCK_TAGS, THREAD_TAGS, Kernel, Launch, size_of
-from .launch import ParameterPacker, parameters
+from .launch import Function, KernelCall, ParameterPacker, parameters
 from .tensor_maps import Matrix
+from .trace import current_trace
 
 
 class Running(Struct):
@@ -163,9 +164,13 @@ class _Compiler:
             blocks = grid(running.frame)
             if 0 not in blocks:
                 values = [running.frame[slot] for slot in slots]
-                function = running.functions[kernel.name]
-                described = [running.driver.encode(matrix(running.frame), function) for matrix in maps]
-                running.driver.launch(function, blocks, block, packer.pack([*values, *described, running.status]))
+                matrices = [matrix(running.frame) for matrix in maps]
+                function, driver = running.functions[kernel.name], running.driver
+                described = [driver.encode(matrix, function) for matrix in matrices]
+                driver.launch(function, blocks, block, packer.pack([*values, *described, running.status]))
+                trace = current_trace()
+                if trace is not None:
+                    trace.calls.append(KernelCall(function, blocks, block, packer, values, matrices, running.status))
 
         return run
 
@@ -184,21 +189,25 @@ def _grid(kernel: Kernel, slots: Slots) -> Callable[[Frame], tuple[int, ...]]:
     """Return a function that computes the number of blocks along x, y and z; E0611 if one is too large to launch, or no multiple of
     the extent of a cluster.
     """
-    extents = {axis.tag: (axis, compile_size(axis.extent, slots)) for axis in kernel.blocks}
-    clusters = {block_tag(axis.tag): size_of(axis) for axis in kernel.clusters}
+    order, clusters = BLOCK_TAGS[::-1], {block_tag(axis.tag): size_of(axis) for axis in kernel.clusters}
+    extents = {axis.tag: (axis.var.span, compile_size(axis.extent, slots)) for axis in kernel.blocks}
+    one: tuple[Span | None, Size] = None, lambda frame: 1
+    limits = [
+        (at, tag, *extents.get(tag, one), MOST_EXTENT[tag], clusters.get(tag, 1))
+        for at, tag in enumerate(order)
+        if tag in extents or tag in clusters
+    ]
 
     def sizes(frame: Frame) -> tuple[int, ...]:
-        found: list[int] = []
-        for tag in reversed(BLOCK_TAGS):
-            axis, extent = extents.get(tag, (None, None))
-            count = 1 if extent is None else extent(frame)
-            if count > MOST_EXTENT[tag] or count < 0:
-                reason = f"kernel '{kernel.name}' needs {count} blocks along '{tag}'; the limit is {MOST_EXTENT[tag]}"
-                raise error("E0611", reason, None if axis is None else axis.var.span, "pass smaller arrays")
-            if count % clusters.get(tag, 1):
-                reason = f"{count} blocks along '{tag}' do not consist of clusters of {clusters[tag]}"
-                raise error("E0611", reason, None if axis is None else axis.var.span, "pass arrays of other sizes")
-            found.append(count)
+        found = [1, 1, 1]
+        for at, tag, span, extent, most, cluster in limits:
+            count = found[at] = extent(frame)
+            if not 0 <= count <= most:
+                reason = f"kernel '{kernel.name}' needs {count} blocks along '{tag}'; the limit is {most}"
+                raise error("E0611", reason, span, "pass smaller arrays")
+            if count % cluster:
+                reason = f"{count} blocks along '{tag}' do not consist of clusters of {cluster}"
+                raise error("E0611", reason, span, "pass arrays of other sizes")
         return tuple(found)
 
     return sizes

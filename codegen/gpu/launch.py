@@ -1,22 +1,64 @@
-"""The arguments of a launch."""
+"""Launches of kernels, and their arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from struct import Struct
+from collections.abc import Callable, Sequence
+from struct import Struct as Format
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ...ir import tir
+from ...ir.base import Span
 from ...ir.dtype import element_bytes
 from ...ir.numpy_dtype import numpy_dtype
 from ...ir.visit import walk
 from .kernel import Kernel
-from .tensor_maps import MAP_ALIGNMENT, MAP_BYTES
+from .tensor_maps import MAP_ALIGNMENT, MAP_BYTES, Matrix
 
 _FORMATS = {"int32": "i", "int64": "q", "uint64": "Q"}
 """The formats of integers in `struct`."""
+
+
+class Function(Struct, frozen=True, eq=False):
+    """A loaded kernel: `name` and `span` are those of its program."""
+
+    handle: Any
+    name: str
+    span: Span | None = None
+    shared: int = 0
+
+
+class KernelCall(Struct, frozen=True, eq=False):
+    """A launch: its numbers of blocks and threads, the values of parameters, the matrices of tensor maps, and the address of the status."""
+
+    function: Function
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    packer: ParameterPacker
+    values: Sequence[Any]
+    matrices: Sequence[Matrix]
+    status: int
+
+    def packed(self, encode: Callable[[Matrix, Function], bytes]) -> bytes:
+        """Return the bytes of all parameters; `encode` returns those of a tensor map."""
+        maps = [encode(matrix, self.function) for matrix in self.matrices]
+        return self.packer.pack([*self.values, *maps, self.status])
+
+    def addresses(self) -> list[int]:
+        """Return the addresses among the values and matrices."""
+        return [*(self.values[at] for at in self.packer.addresses), *(matrix.address for matrix in self.matrices)]
+
+    def at(self, addresses: Sequence[int]) -> KernelCall:
+        """Return the launch with other addresses, which are in the order of `addresses`."""
+        values = list(self.values)
+        for at, address in zip(self.packer.addresses, addresses, strict=False):
+            values[at] = address
+        places = addresses[len(self.packer.addresses) :]
+        matrices = [replace(matrix, address=place) for matrix, place in zip(self.matrices, places, strict=True)]
+        return replace(self, values=values, matrices=matrices)
 
 
 def parameters(kernel: Kernel) -> tuple[tir.Var, ...]:
@@ -51,11 +93,13 @@ class ParameterPacker:
         ends = _ends(sizes)
         starts = [end - size for end, size in zip(ends, sizes, strict=True)]
         self._gaps = [bytes(start - before) for start, before in zip(starts, [0, *ends], strict=False)]
+        self.addresses = tuple([at for at, var in enumerate(params) if var.dtype == "handle"])
+        """The positions of values that are addresses."""
         dtypes = [*("uint64" if var.dtype == "handle" else var.dtype for var in params), *[""] * maps, "uint64"]
         self._types = [numpy_dtype(dtype).type if dtype else np.void for dtype in dtypes]
         gaps = [f"{len(gap)}x" * bool(gap) for gap in self._gaps]
         formats = [_FORMATS.get(dtype, "") for dtype in dtypes]
-        self._whole = Struct("<" + "".join(map("".join, zip(gaps, formats, strict=True)))) if all(formats) else None
+        self._whole = Format("<" + "".join(map("".join, zip(gaps, formats, strict=True)))) if all(formats) else None
         """Packs all values at once, if each is an integer."""
 
     def pack(self, values: Sequence[Any]) -> bytes:

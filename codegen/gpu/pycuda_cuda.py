@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import libcuda
 from .architectures import arch_of
-from .cuda import CudaError
+from .cuda import NON_BLOCKING, CudaError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -41,7 +42,6 @@ class PycudaCuda:
         self._streams: dict[int, Any] = {}
         """Streams by number: own ones, and substitutes for streams of other libraries."""
         self._foreign: set[int] = set()
-        self._library: Any = None
 
     def enter(self) -> None:
         self._call(self._context.push)
@@ -107,8 +107,8 @@ class PycudaCuda:
             with self._stream(stream) as place:
                 self._call(place.synchronize)
 
-    def new_stream(self) -> tuple[int, Any]:
-        stream = self._call(self._cuda.Stream)
+    def new_stream(self, is_blocking: bool = True) -> tuple[int, Any]:
+        stream = self._call(self._cuda.Stream, 0 if is_blocking else NON_BLOCKING)
         self._streams[stream.handle] = stream
         return stream.handle, stream
 
@@ -133,8 +133,8 @@ class PycudaCuda:
 
     def device_of(self, address: int) -> int | None:
         number = ctypes.c_int(-1)
-        status = self._driver().cuPointerGetAttribute(ctypes.byref(number), DEVICE_ORDINAL, ctypes.c_uint64(address))
-        return None if status else number.value
+        place = ctypes.byref(number), DEVICE_ORDINAL, ctypes.c_uint64(address)
+        return None if libcuda.status_of("cuPointerGetAttribute", *place) else number.value
 
     def destroy(self, thing: Any) -> None:
         """Forget a stream. pycuda's objects end with their last reference, which the caller drops in the context."""
@@ -160,23 +160,11 @@ class PycudaCuda:
 
     def _follow(self, stream: int, other: int) -> None:
         """Let later work of `stream` wait for the preceding work of `other`."""
-        driver, event = self._driver(), ctypes.c_void_p()
-        self._check("cuEventCreate", driver.cuEventCreate(ctypes.byref(event), 2))  # CU_EVENT_DISABLE_TIMING
-        self._check("cuEventRecord", driver.cuEventRecord(event, ctypes.c_void_p(other)))
-        self._check("cuStreamWaitEvent", driver.cuStreamWaitEvent(ctypes.c_void_p(stream), event, 0))
-        self._check("cuEventDestroy", driver.cuEventDestroy_v2(event))
-
-    def _driver(self) -> Any:
-        """Return the library of CUDA's driver; pycuda has loaded it already."""
-        if self._library is None:
-            self._library = ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1")
-        return self._library
-
-    def _check(self, function: str, status: int) -> None:
-        if status:
-            text = ctypes.c_char_p()
-            self._driver().cuGetErrorString(status, ctypes.byref(text))
-            raise CudaError(f"{function} failed: {(text.value or b'').decode()}")
+        event = ctypes.c_void_p()
+        libcuda.call("cuEventCreate", ctypes.byref(event), 2)  # CU_EVENT_DISABLE_TIMING
+        libcuda.call("cuEventRecord", event, ctypes.c_void_p(other))
+        libcuda.call("cuStreamWaitEvent", ctypes.c_void_p(stream), event, 0)
+        libcuda.call("cuEventDestroy_v2", event)
 
     def _call(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
         """Call a function of pycuda; CudaError with its message if it fails."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from msgspec import Struct
@@ -12,6 +10,7 @@ from msgspec import Struct
 from ...ir.dtype import element_bytes
 from ...ir.tensor_copies import DATA_TYPES, ROW_BYTES
 from .cuda import CudaError
+from .libcuda import status_of
 
 MAP_BYTES, MAP_ALIGNMENT = 128, 64
 """Size and alignment of CUDA's `CUtensorMap`."""
@@ -45,7 +44,7 @@ def encode(matrix: Matrix) -> bytes:
     """Return the tensor map of a matrix; CudaError if the copy engine cannot read it."""
     memory = ctypes.create_string_buffer(MAP_BYTES + MAP_ALIGNMENT)
     address = -(-ctypes.addressof(memory) // MAP_ALIGNMENT) * MAP_ALIGNMENT
-    status = _encoder()(ctypes.c_void_p(address), *matrix.arguments)
+    status = status_of("cuTensorMapEncodeTiled", ctypes.c_void_p(address), *matrix.arguments)
     if status:
         raise CudaError(f"cuTensorMapEncodeTiled failed with status {status} for a matrix of {_said(matrix)}")
     return ctypes.string_at(address, MAP_BYTES)
@@ -53,29 +52,3 @@ def encode(matrix: Matrix) -> bytes:
 
 def _said(matrix: Matrix) -> str:
     return f"{matrix.rows} × {matrix.columns} {matrix.dtype}, whose rows are {matrix.stride} elements apart"
-
-
-_encoders: list[Callable[..., int]] = []
-
-
-def use_encoder(encoder: Callable[..., int] | None) -> None:
-    """Make tensor maps by `encoder` instead of CUDA's `cuTensorMapEncodeTiled`; None restores it."""
-    _encoders[:] = [] if encoder is None else [encoder]
-
-
-def _encoder() -> Callable[..., int]:
-    return _encoders[0] if _encoders else _of_driver()
-
-
-@cache
-def _of_driver() -> Callable[..., int]:
-    """Load `cuTensorMapEncodeTiled` from the driver library, since pycuda does not wrap it; CudaError if the driver is too old."""
-    try:
-        library = ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1")
-        function: Any = library.cuTensorMapEncodeTiled
-    except (OSError, AttributeError) as problem:
-        raise CudaError(f"cuTensorMapEncodeTiled, of CUDA 12 and newer, cannot be loaded: {problem}") from None
-    function.restype = ctypes.c_int
-    pointer, word = ctypes.c_void_p, ctypes.c_uint32
-    function.argtypes = [pointer, word, word, *[pointer] * 5, *[word] * 4]
-    return function  # type: ignore[no-any-return]

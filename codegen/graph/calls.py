@@ -132,9 +132,13 @@ class GraphEntry:
 
         Raises TvmsError: E0701 to E0706 and E0718 if an argument does not fit, and faults at run time.
         """
+        return self.execute(self.bind(args, named))
+
+    def execute(self, frame: Frame) -> Any:
+        """Return the value of a call with these checked arguments."""
         if self._execute is not None:
-            return self._execute(self._frame(args, named, None))
-        return self.run(self.start(args, named))
+            return self._execute(frame)
+        return self.run(self._body.start(frame))
 
     def run(self, running: Running) -> Any:
         """Return the value of a call that was started."""
@@ -142,9 +146,9 @@ class GraphEntry:
 
     def start(self, args: Sequence[Any], named: Mapping[str, Any] = {}, outer: Frame | None = None) -> Running:
         """Start a call; `outer` is the frame of the enclosing function, with the variables that this one captures."""
-        return self._body.start(self._frame(args, named, outer))
+        return self._body.start(self.bind(args, named, outer))
 
-    def _frame(self, args: Sequence[Any], named: Mapping[str, Any], outer: Frame | None) -> Frame:
+    def bind(self, args: Sequence[Any], named: Mapping[str, Any] = {}, outer: Frame | None = None) -> Frame:
         """Return the frame of a call: its checked arguments, and the variables of the enclosing function."""
         frame: Frame = [None] * len(self._slots) if outer is None else [*outer]
         if named or len(args) != len(self.parameters):

@@ -1,22 +1,32 @@
-"""Record the kernels of a function as a CUDA graph (TVM: `RewriteCUDAGraph`), which is not supported."""
+"""Let the kernels of graph functions be recorded as CUDA graphs (TVM: `RewriteCUDAGraph`)."""
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from .. import relax
 from ..base import IRModule
-from ..diagnostics import error
 from .context import PassContext
+from .grouping import PRIMITIVE
 from .transform import declare_pass
+
+CUDA_GRAPH = "relax.backend.use_cuda_graph"
+"""The option of the context, and the attribute of functions."""
 
 
 @declare_pass("RewriteCUDAGraph")
 def rewrite_cuda_graph(mod: IRModule) -> IRModule:
-    """Return the module, as TVM's pass does unless the option `relax.backend.use_cuda_graph` is set: that is an error (E0902)."""
-    if PassContext.current().config.get("relax.backend.use_cuda_graph"):
-        help = "leave the option out: functions launch their kernels themselves"
-        raise error(
-            "E0902",
-            "the option 'relax.backend.use_cuda_graph' asks for CUDA graphs, which are not recorded",
-            None,
-            help,
-        )
-    return mod
+    """Mark the graph functions by the attribute `relax.backend.use_cuda_graph` if the option of this name is set.
+
+    Compiled for a GPU, such a function records the launches of a call, and repeats them as CUDA graphs in later calls with arguments of the
+    same sizes, unless a part of it runs on the processor. Memory for that is planned then; TVM's pass divides functions instead.
+    """
+    if not PassContext.current().config.get(CUDA_GRAPH):
+        return mod
+    functions = {
+        name: replace(function, attrs={**function.attrs, CUDA_GRAPH: True})
+        if isinstance(function, relax.Function) and not function.attrs.get(PRIMITIVE)
+        else function
+        for name, function in mod.functions.items()
+    }
+    return replace(mod, functions=functions)

@@ -13,8 +13,8 @@ from gpu.fake_gpu import FakeGpu
 from gpu.fake_pycuda import FakeLibrary, pycuda
 from tvms.codegen.gpu.bindings_cuda import BindingsCuda
 from tvms.codegen.gpu.driver import Driver, use_driver
+from tvms.codegen.gpu.libcuda import use_library
 from tvms.codegen.gpu.pycuda_cuda import PycudaCuda
-from tvms.codegen.gpu.tensor_maps import use_encoder
 
 
 def _open(package: str, gpu: FakeGpu, monkeypatch: pytest.MonkeyPatch) -> Driver:
@@ -22,9 +22,7 @@ def _open(package: str, gpu: FakeGpu, monkeypatch: pytest.MonkeyPatch) -> Driver
         module = pycuda(gpu)
         monkeypatch.setitem(sys.modules, "pycuda", SimpleNamespace(driver=module))  # type: ignore[arg-type]
         monkeypatch.setitem(sys.modules, "pycuda.driver", module)
-        cuda = PycudaCuda()
-        cuda._library = FakeLibrary(gpu)
-        return Driver(cuda)
+        return Driver(PycudaCuda())
     monkeypatch.setitem(sys.modules, "cuda", SimpleNamespace())  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "cuda.bindings", SimpleNamespace())  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", bindings(gpu))
@@ -40,13 +38,13 @@ def open_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Fa
         gpu = FakeGpu(memory_limit)
         driver = _open(package, gpu, monkeypatch)
         use_driver(driver)
-        use_encoder(gpu.encode)
+        use_library(FakeLibrary(gpu))
         gpus.append(gpu)
         return gpu, driver
 
     yield make
     use_driver(None)
-    use_encoder(None)
+    use_library(None)
     for gpu in gpus:
         gpu.check_end()
 

@@ -92,6 +92,8 @@ class FakeGpu:
         self.context, self.broken, self.memory_limit = Context(), "", memory_limit
         self._lock = threading.RLock()
         self._streams: dict[int, list[Work]] = {0: []}
+        self._captured: dict[int, list[Callable[[], None]]] = {}
+        """The kernels of graphs that are being captured, by stream."""
         self._blocking = {0}
         self._made: dict[tuple[Kernel, tuple[int, ...]], Any] = {}
 
@@ -207,8 +209,37 @@ class FakeGpu:
         if len(given) != offset + size or shared > function.shared:
             raise Failed("INVALID_VALUE")
         values = [given[start : start + length] for start, length in function.layout]
+
+        def run() -> None:
+            self._run(function.symbol, tuple(grid), values)
+
+        if stream in self._captured:
+            self._captured[stream].append(run)
+            return
         self.asked.append(("launch", function.symbol, tuple(grid), tuple(block), shared))
-        self.enqueue(stream, lambda: self._run(function.symbol, tuple(grid), values))
+        self.enqueue(stream, run)
+
+    def begin_capture(self, stream: int) -> None:
+        """Let the work of a stream be captured; this is only possible if the default stream does not wait for it."""
+        self.check()
+        if stream in self._blocking or stream in self._captured:
+            raise Failed("INVALID_VALUE")
+        self._captured[stream] = []
+
+    def end_capture(self, stream: int) -> list[Callable[[], None]]:
+        """Return the captured kernels."""
+        self.check()
+        if stream not in self._captured:
+            raise Failed("INVALID_VALUE")
+        self.asked.append(("capture", len(self._captured[stream])))
+        return self._captured.pop(stream)
+
+    def launch_graph(self, graph: list[Callable[[], None]], stream: int) -> None:
+        """Launch captured kernels, one after the other."""
+        self.check()
+        self.asked.append(("launch graph", len(graph)))
+        for run in graph:
+            self.enqueue(stream, run)
 
     def _run(self, symbol: str, grid: tuple[int, ...], given: list[bytes]) -> None:
         kernel = self.kernels[symbol]
@@ -255,24 +286,25 @@ class FakeGpu:
 
     def encode(
         self,
-        target: Any,
+        target: int,
         kind: int,
         rank: int,
-        address: Any,
+        address: int,
         sizes: Any,
         strides: Any,
         box: Any,
         steps: Any,
         *rest: int,
-    ) -> int:
+    ) -> None:
         """Describe a matrix as `cuTensorMapEncodeTiled` does, which refuses what the copy engine cannot read."""
         size = {6: 2, 9: 2, 7: 4}[kind]
-        is_valid = rank == 2 and target.value % 64 == 0 and address.value % 16 == 0 and tuple(rest) == (0, 3, 3, 0)
+        is_valid = rank == 2 and target % 64 == 0 and address % 16 == 0 and tuple(rest) == (0, 3, 3, 0)
         is_valid &= strides[0] % 16 == 0 and strides[0] < 1 << 40 and all(1 <= extent <= 1 << 32 for extent in sizes)
         is_valid &= all(1 <= extent <= 256 for extent in box) and box[0] * size <= 128 and list(steps) == [1, 1]
-        ctypes.memset(target.value, 0xAB, 128)
+        ctypes.memset(target, 0xAB, 128)
         self.asked.append(("encode", list(sizes), strides[0], list(box)))
-        return 0 if is_valid else 1
+        if not is_valid:
+            raise Failed("INVALID_VALUE")
 
     # --- Streams
 
@@ -288,6 +320,8 @@ class FakeGpu:
         """Add work to a stream; return it."""
         if stream not in self._streams:
             raise Failed("INVALID_HANDLE")
+        if stream in self._captured:
+            raise Failed("INVALID_VALUE")
         with self._lock:
             return self._enqueue(stream, run, others)
 

@@ -196,16 +196,15 @@ class FakeLibrary:
     """libcuda of a GPU: what is called by ctypes."""
 
     def __init__(self, gpu: FakeGpu) -> None:
-        self._gpu, self._events = gpu, dict[int, Any]()
+        self._gpu, self._events, self._graphs = gpu, dict[int, Any](), dict[int, Any]()
 
     def __getattr__(self, name: str) -> Any:
-        function = getattr(self, f"_{name}")
+        function = object.__getattribute__(self, f"_{name}")
 
         def call(*args: Any) -> int:
             try:
-                function(
-                    *[arg.value or 0 if isinstance(arg, ctypes.c_void_p | ctypes.c_uint64) else arg for arg in args]
-                )
+                handles = ctypes.c_void_p | ctypes.c_uint64 | ctypes.c_ulonglong
+                function(*[arg.value or 0 if isinstance(arg, handles) else arg for arg in args])
             except Failed as failed:
                 return list(TEXTS).index(failed.status) + 1
             return 0
@@ -232,3 +231,42 @@ class FakeLibrary:
 
     def _cuGetErrorString(self, status: int, text: Any) -> None:
         text._obj.value = list(TEXTS.values())[status - 1].encode()
+
+    def _cuTensorMapEncodeTiled(self, target: int, *args: Any) -> None:
+        self._gpu.encode(target, *args)
+
+    def _cuStreamBeginCapture_v2(self, stream: int, mode: int) -> None:
+        assert mode == 2
+        self._gpu.begin_capture(stream)
+
+    def _cuStreamEndCapture(self, stream: int, graph: Any) -> None:
+        graph._obj.value = self._new(self._gpu.end_capture(stream))
+
+    def _cuGraphInstantiateWithFlags(self, executable: Any, graph: int, flags: int) -> None:
+        assert flags == 0
+        self._gpu.check()
+        executable._obj.value = self._new(self._graph(graph))
+
+    def _cuGraphLaunch(self, executable: int, stream: int) -> None:
+        self._gpu.launch_graph(self._graph(executable), stream)
+
+    def _cuGraphDestroy(self, graph: int) -> None:
+        self._gpu.check()
+        self._graph(graph)
+        self._graphs[graph] = None
+
+    _cuGraphExecDestroy = _cuGraphDestroy
+
+    def _new(self, graph: Any) -> int:
+        self._graphs[len(self._graphs) + 1] = graph
+        return len(self._graphs)
+
+    def _graph(self, number: int) -> Any:
+        if self._graphs.get(number) is None:
+            raise Failed("INVALID_HANDLE")
+        return self._graphs[number]
+
+    @property
+    def live_graphs(self) -> int:
+        """Return the number of graphs that are not destroyed."""
+        return sum(graph is not None for graph in self._graphs.values())

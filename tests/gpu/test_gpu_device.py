@@ -12,6 +12,7 @@ import tvms
 from gpu.tensor_copy_programs import BOXES, box
 from gpu.test_attention_rule import Sizes, error, inputs, program
 from gpu.test_clusters import PROGRAMS, arguments, expected
+from gpu.test_cuda_graphs import CHAIN, W, X
 from gpu.test_tensor_copies import module
 from gpu.warpgroup_programs import LAYOUTS, array, one_product, product
 from tvms.codegen.gpu.driver import find_driver, why_missing
@@ -42,6 +43,19 @@ def test_samples(path: Path) -> None:
         for found, wanted in zip(arrays, expected, strict=True):
             difference = first_difference(found.numpy(), wanted)
             assert difference is None, difference
+
+
+def test_cuda_graphs() -> None:
+    with tvms.transform.PassContext(config={"relax.backend.use_cuda_graph": True}):
+        main = tvms.compile(tvms.parse(CHAIN), target=f"cuda -arch={find_driver().arch}")["main"]
+    weights, stream, kept = tvms.nd.array(W, tvms.cuda()), tvms.cuda().create_raw_stream(), []
+    for number in range(12):
+        x = tvms.nd.array(X + number, tvms.cuda())
+        kept.append(main(x, weights, stream=stream if number % 3 == 2 else None))
+    tvms.cuda().sync()
+    assert list(map(str, main.cuda_graphs)) == ["2 of 4 kernels in 1 CUDA graphs"]
+    for number, result in enumerate(kept):
+        np.testing.assert_array_equal(result.numpy(), 6 * (X + number + W))
 
 
 # --- Hopper -------------------------------------------------------------------------------------------------------

@@ -441,20 +441,35 @@ PLAN = ("LegalizeOps", "CallTIRRewrite", "StaticPlanBlockMemory", "LowerAllocTen
 @settings(
     max_examples=max(settings().max_examples // 10, 5), suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(graph_functions() | network_functions(), st.booleans(), st.booleans())
-def test_random_graphs(driver: Any, function: Any, is_sent: bool, is_planned: bool) -> None:
+@given(graph_functions() | network_functions(), st.booleans(), st.booleans(), st.booleans())
+def test_random_graphs(driver: Any, function: Any, is_sent: bool, is_planned: bool, is_recorded: bool) -> None:
     before = after = as_module(function)
     for name in PLAN if is_planned else ():
         after = get_pass(name)(after)
 
     def execute(module: tvms.IRModule, name: str) -> Any:
         try:
-            executable = tvms.compile(module, target="cuda")
+            with tvms.transform.PassContext(config={"relax.backend.use_cuda_graph": is_recorded}):
+                executable = tvms.compile(module, target="cuda")
         except tvms.TvmsError as problem:
             if problem.diagnostics[0].code == "E0604":  # mathematics of float64
                 reject()
             raise
         driver.show(executable)
-        return lambda *args: fetched(executable[name](*(map(sent, args) if is_sent else args)))
+
+        def call(*args: Any) -> Any:
+            found = [executable[name](*(map(sent, args) if is_sent else args)) for _ in range(4 if is_recorded else 1)]
+            values = list(map(fetched, found))
+            for value in values:
+                assert equal(value, values[0]), "a call repeats another one"
+            return values[0]
+
+        return call
 
     assert_equivalent(before, after, execute_after=execute)
+
+
+def equal(value: Any, other: Any) -> bool:
+    if type(value) is tuple:
+        return all(map(equal, value, other))
+    return np.asarray(value).tobytes() == np.asarray(other).tobytes()

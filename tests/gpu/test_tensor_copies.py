@@ -12,12 +12,13 @@ import tvms
 from gpu.tensor_copy_programs import BOXES, STEPS, box
 from gpu.warpgroup_programs import array, product
 from tvms.codegen.build import Settings
-from tvms.codegen.gpu import tensor_maps
+from tvms.codegen.gpu import libcuda
 from tvms.codegen.gpu.cuda import CudaError
 from tvms.codegen.gpu.launch import ParameterPacker
+from tvms.codegen.gpu.libcuda import use_library
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
 from tvms.codegen.gpu.races import find_races
-from tvms.codegen.gpu.tensor_maps import Matrix, encode, use_encoder
+from tvms.codegen.gpu.tensor_maps import Matrix, encode
 from tvms.ir.base import IRModule
 from tvms.ir.interp import run
 
@@ -165,7 +166,7 @@ def test_tensor_maps_are_described_as_the_driver_wants() -> None:
         ctypes.memset(place.value, 7, 128)
         return int(strides[0] % 16 != 0)
 
-    use_encoder(encoder)
+    use_library(SimpleNamespace(cuTensorMapEncodeTiled=encoder))
     try:
         assert encode(Matrix(4096, "bfloat16", 100, 72, 80, 64)) == bytes([7]) * 128
         assert seen == [(9, 2, 4096, [72, 100], [160], [64, 64], [1, 1], (0, 3, 3, 0))]
@@ -174,12 +175,12 @@ def test_tensor_maps_are_described_as_the_driver_wants() -> None:
         ):
             encode(Matrix(4096, "float16", 4, 7, 7, 64))
     finally:
-        use_encoder(None)
+        use_library(None)
 
 
 def test_a_driver_without_tensor_maps_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drivers before CUDA 12 lack the function; machines without a GPU have no driver."""
-    tensor_maps._of_driver.cache_clear()
+    libcuda._driver.cache_clear()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
     with pytest.raises(CudaError, match="cuTensorMapEncodeTiled, of CUDA 12 and newer, cannot be loaded"):
         encode(Matrix(4096, "float16", 4, 8, 8, 64))

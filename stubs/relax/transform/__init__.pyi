@@ -496,7 +496,11 @@ def ReorderTakeAfterMatmul() -> tvms.ir.passes.transform.Pass:
     If each matrix of a batch is multiplied by a matrix taken from a table, it is multiplied by the whole table instead.
     """
 def RewriteCUDAGraph() -> tvms.ir.passes.transform.Pass:
-    """Return the module, as TVM's pass does unless the option `relax.backend.use_cuda_graph` is set: that is an error (E0902)."""
+    """Mark the graph functions by the attribute `relax.backend.use_cuda_graph` if the option of this name is set.
+
+    Compiled for a GPU, such a function records the launches of a call, and repeats them as CUDA graphs in later calls with arguments of the
+    same sizes, unless a part of it runs on the processor. Memory for that is planned then; TVM's pass divides functions instead.
+    """
 def RewriteDataflowReshape() -> tvms.ir.passes.transform.Pass:
     """Replace calls of loop functions in dataflow blocks that copy all elements in order by `R.reshape`.
 
