@@ -3,8 +3,8 @@
     local = T.alloc_buffer((128, 4), scope="local")   → (1, 4) if every access is local[tx, …]
     for k in range(8): … shared[k * 16 + i] …         → (16,) if i is less than 16
 
-If every access of a dimension adds the same expression of thread and block indices (for shared memory, of
-block indices), the dimension only needs the range of the rest. The same holds for a loop around all
+If every access of a dimension adds the same terms of thread and block indices (for shared memory, of
+block indices) and of sizes, the dimension only needs the range of the rest. The same holds for a loop around all
 accesses, if no two of its iterations access the same element. Padding of rows of shared memory stays. (TVM: `PlanAndUpdateBufferAllocationLocation`
 and `CompactBufferAllocation`.)
 """
@@ -12,7 +12,7 @@ and `CompactBufferAllocation`.)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -24,12 +24,14 @@ from ...ir.base import Node
 from ...ir.dtype import is_vector
 from ...ir.intern import Nodes
 from ...ir.linear import linear
+from ...ir.simplify import simplify
 from ...ir.sums import Sum, render
 from ...ir.visit import children, walk
 from ..lower.aligned_memory import Alignment, aligned_strides
 from ..lower.compact import is_padded
 from ..lower.rewriter import Rewriter
-from .kernel import Kernel, scope_of
+from .architectures import LOCAL_BYTES
+from .kernel import BLOCK_TAGS, Kernel, scope_of
 from .places import domains_of, parts_in
 
 _Access: TypeAlias = tir.BufferLoad | tir.BufferStore
@@ -56,19 +58,31 @@ def compact_memory(kernel: Kernel, is_in_order: bool, aligned: Mapping[tir.Var, 
     has_parts = bool(parts_in(kernel.body))
     calls = (node for node in walk(kernel.body) if isinstance(node, tir.Call))
     escaped = {part for call in calls for part in _pointers(call, has_parts)}
+    inner = _variables_in(kernel.body)
     compacter = _Compacter()
     for buffer, buffer_uses in found.items():
         is_shared = scope_of(buffer.data).startswith("shared")
         if buffer.data in escaped or views[buffer.data] > 1 or buffer.strides or (is_shared and not is_in_order):
             continue
-        axes = {axis.var for axis in (kernel.blocks if is_shared else kernel.axes)}
+        varying = inner | {axis.var for axis in kernel.axes if is_shared and axis.tag not in BLOCK_TAGS}
         if scope_of(buffer.data) != "local":
-            axes -= {axis.var for axis in kernel.axes if axis.tag == "threadIdx.x"}
+            varying |= {axis.var for axis in kernel.axes if axis.tag == "threadIdx.x"}
         loops = {loop.loop_var: loop for loop in buffer_uses.loops} if is_in_order else {}
-        needs = _RequiredExtents(axes, loops, domains)
+        needs = _RequiredExtents(varying, loops, domains)
         shape = [needs.length(axis, buffer, buffer_uses.accesses, compacter) for axis in range(len(buffer.shape))]
         compacter.take(buffer, shape, aligned.get(buffer.data))
     return replace(kernel, body=compacter.rewrite(kernel.body))
+
+
+def _variables_in(body: tir.Stmt) -> set[tir.Var]:
+    """Return the variables that `body` binds."""
+    found: set[tir.Var] = set()
+    for node in walk(body):
+        if isinstance(node, tir.For):
+            found.add(node.loop_var)
+        elif isinstance(node, tir.LetStmt | tir.Let):
+            found.add(node.var)
+    return found
 
 
 def _collect(node: Node, loops: tuple[tir.For, ...], found: dict[tir.Buffer, _BufferUses]) -> None:
@@ -92,46 +106,52 @@ def _pointers(call: tir.Call, has_parts: bool) -> list[tir.Var]:
 
 
 class _RequiredExtents:
-    """Computes the extent of a dimension that one owner of the memory needs; `axes` and `loops` are constant for
-    that owner.
+    """Computes the extent of a dimension that one owner of the memory needs; the values of `varying` change for that owner, those of
+    `loops` once in each iteration.
     """
 
-    def __init__(self, axes: set[tir.Var], loops: dict[tir.Var, tir.For], domains: dict[tir.Var, tir.Range]) -> None:
-        self._axes, self._loops, self._domains = axes, loops, domains
+    def __init__(self, varying: set[tir.Var], loops: dict[tir.Var, tir.For], domains: dict[tir.Var, tir.Range]) -> None:
+        self._varying, self._loops, self._domains = varying, loops, domains
 
     def length(self, axis: int, buffer: tir.Buffer, found: list[_Access], compacter: _Compacter) -> tir.PrimExpr:
         """Return the required extent of dimension `axis`, and record the remaining indices of its accesses."""
         nodes, whole = Nodes(), buffer.shape[axis]
-        first: Sum | None = None
+        indices = [simplify(access.indices[axis]) for access in found]
+        if any(is_vector(index.dtype) for index in indices):
+            return whole
+        totals = [linear(index, nodes) for index in indices]
+        fixed = self._common(totals)
         rests: list[tir.PrimExpr] = []
-        for access in found:
-            index = access.indices[axis]
-            if is_vector(index.dtype):
-                return whole
-            total = linear(index, nodes)
-            own = Sum({term: factor for term, factor in total.terms.items() if self._is_fixed(term)})
-            first = first or own
-            rest = render(total.plus(own, -1), index.dtype, nodes.intern)
-            if first.terms != own.terms or rest is None:
+        for total, index in zip(totals, indices, strict=True):
+            rest = render(total.plus(fixed, -1), index.dtype, nodes.intern)
+            if rest is None:
                 return whole
             rests.append(rest)
         bounds = [const_bounds(rest, self._domains) for rest in rests]
         most, least = max(bound.max for bound in bounds), min(bound.min for bound in bounds)
-        if first is None or least < 0 or most > 2**31 or not self._are_apart(first, most + 1):
+        if least < 0 or most >= LOCAL_BYTES or not self._are_apart(fixed, most + 1):
             return whole
         if isinstance(whole, tir.IntImm) and (
-            most + 1 >= whole.value or (not first.terms and is_padded(buffer, axis, most + 1))
+            most + 1 >= whole.value or (not fixed.terms and is_padded(buffer, axis, most + 1))
         ):
             return whole
         compacter.indices.update({(access, axis): rest for access, rest in zip(found, rests, strict=True)})
         return tir.IntImm(whole.dtype, most + 1)
+
+    def _common(self, totals: Sequence[Sum]) -> Sum:
+        """Return the terms that are constant for an owner of the memory and that all indices add with the same factor."""
+        first, *others = totals
+        return Sum({
+            term: factor for term, factor in first.terms.items()
+            if self._is_fixed(term) and all(other.terms.get(term) == factor for other in others)
+        })  # fmt: skip
 
     def _is_fixed(self, term: tir.PrimExpr) -> bool:
         if self._loop_of(term) is not None:
             return True
         used = [node for node in walk(term) if isinstance(node, tir.Var)]
         reads = any(isinstance(node, tir.BufferLoad) for node in walk(term))
-        return bool(used) and all(var in self._axes for var in used) and not reads
+        return bool(used) and not any(var in self._varying for var in used) and not reads
 
     def _loop_of(self, term: tir.PrimExpr) -> tir.For | None:
         inner = term.value if isinstance(term, tir.Cast) else term

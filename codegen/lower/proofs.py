@@ -6,7 +6,9 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 
 from ...ir import make, tir
+from ...ir.analysis.const_bounds import Domain
 from ...ir.dtype import element_bytes, lanes_of
+from ...ir.int_set import Interval
 from ...ir.visit import walk
 from .facts import Facts, are_pure
 from .layout import strides_of
@@ -22,7 +24,9 @@ class Proofs:
 
     def __init__(self, parameters: Iterable[tir.Buffer], is_proving: bool) -> None:
         self._is_proving, self._arithmetic = is_proving, Arithmetic(parameters)
-        self._domains: dict[tir.Var, tir.Range] = {}
+        self._domains: dict[tir.Var, Domain] = {
+            extent: Interval(make.const(0, extent.dtype), None) for extent in self._arithmetic.extents
+        }
         self._taken: dict[tir.Var, Limits] = {}
         self.facts = Facts()
         self.limits: Limits = frozenset()

@@ -66,7 +66,8 @@ class Arithmetic:
 
     def __init__(self, parameters: Iterable[tir.Buffer] = ()) -> None:
         shapes = [extent for buffer in parameters for extent in buffer.shape]
-        self._extents = {extent for extent in shapes if isinstance(extent, tir.Var)}
+        self.extents = dict.fromkeys(extent for extent in shapes if isinstance(extent, tir.Var))
+        """The sizes of dimensions, which are not negative."""
         self._sizes = {node for extent in shapes for node in walk(extent) if isinstance(node, tir.Var)}
         self._domains: dict[tir.Var, tir.Range] = {}
         self._values: dict[tir.Var, tir.PrimExpr] = {}
@@ -150,7 +151,7 @@ class Arithmetic:
             start, extent = (self._bounds_of(end) for end in (self._domains[node].min, self._domains[node].extent))
             found = Bounds(start.min, start.max + max(extent.max, 1) - 1).meet(whole)
         else:
-            found = Bounds(0, whole.max) if node in self._extents else of_domain(node, None, self._bounds_of)
+            found = Bounds(0, whole.max) if node in self.extents else of_domain(node, None, self._bounds_of)
         self._bounds[node] = found
         return found
 

@@ -160,10 +160,12 @@ def _by_affine(
     from .affine import GaveUp, solve
 
     asked = [*_given(s, domains, given), *map(s.visit, opposite)]
-    if any(isinstance(expr, tir.IntImm) and not expr.value for expr in asked):
+    if _is_contradictory(asked):
         return _OBVIOUS
     try:
         asked += _on_divisions(s, asked, domains, lambda conditions: solve(s, conditions) is None)
+        if _is_contradictory(asked):
+            return _OBVIOUS
         solution = solve(s, [expr for expr in asked if not isinstance(expr, tir.IntImm)])
     except GaveUp:
         return Proof(Verdict.UNKNOWN, reason="it is too large to decide")
@@ -173,6 +175,10 @@ def _by_affine(
     if _is_counterexample(condition, _limits(domains), given, values):
         return Proof(Verdict.REFUTED, values, "there is a counterexample")
     return Proof(Verdict.UNKNOWN, reason="it is not quasi-affine")
+
+
+def _is_contradictory(conditions: Sequence[tir.PrimExpr]) -> bool:
+    return any(isinstance(expr, tir.IntImm) and not expr.value for expr in conditions)
 
 
 def _on_divisions(

@@ -1,7 +1,7 @@
 """Linear facts on divisions by sizes: `x // n` and `x % n` are not quasi-affine if `n` is not a number.
 
     q = x // n,  0 < n:   q <= e  implies  x < (e + 1) * n,   q >= e  implies  x >= e * n
-    r = x % n,   0 < n:   r < n
+    r = x % n,   0 < n:   0 <= r < n
     x // n = y // n  implies  x - x % n = y - y % n
 
 A variable with a range of `n * m` values has one, so that neither factor is zero.
@@ -46,6 +46,7 @@ def facts_of_divisions(
     positive = {divisor for divisor in dict.fromkeys(node.b for node in found) if is_positive(divisor)}
     for node in found:
         if isinstance(node, tir.FloorMod) and node.b in positive:
+            yield s.visit(tir.LE("bool", tir.IntImm(node.dtype, 0), node))
             yield s.visit(tir.LT("bool", node, node.b))
     yield from _equal_quotients(s, found)
     for expr in asked:

@@ -20,6 +20,7 @@ from evaluate_expressions import Expressions, evaluate, grid
 
 X, Y, Z = (te.var(name) for name in "ijk")
 N, M = te.size_var("n"), te.size_var("m")
+V = te.var("v")
 
 
 def ranges(**extents: te.Value) -> dict[tir.Var, tir.Range]:
@@ -68,6 +69,9 @@ def test_answers_agree_with_every_point(dtype: str, random: np.random.Generator)
         (X // N < 32, {"i": N * 32}),
         (X // N < M, {"i": N * M}),
         (X % N < N, {"i": N * M}),
+        (X % V >= 0, {"i": V * 8}),
+        (X // V >= 0, {"i": V * 8}),
+        (X // V < 8, {"i": V * 8}),
         (te.not_equal(N, 0), {"i": N * M}),
         (X // N + 2 <= M + 1, {"i": N * M}),
         (te.any(te.equal(X, Y), te.not_equal(X // N, Y // N), te.not_equal(X % N, Y % N)), {"i": N * 8, "j": N * 8}),
