@@ -272,16 +272,27 @@ def _combine_scaling(kind: type[tir.BinaryOp], operator: _Operator, a: Interval,
 
 
 def _combine_remainder(kind: type[tir.BinaryOp], a: Interval, by: tir.PrimExpr) -> Interval:
+    if isinstance(by, tir.IntImm) and by.value == 0:
+        return EVERYTHING
+    if kind is tir.Mod:
+        return _combine_truncated_remainder(a, by)
     if not isinstance(by, tir.IntImm):
         bound = make.sub(by if isinstance(by, tir.SizeVar) else make.abs(by), 1)
         least = make.const(0, by.dtype) if isinstance(by, tir.SizeVar) else make.neg(bound)
         return Interval(least, bound)
-    if by.value == 0:
-        return EVERYTHING
-    if kind is tir.FloorMod and by.value > 0 and a.min is not None and a.max is not None:
+    if by.value > 0 and a.min is not None and a.max is not None:
         first, last = make.floordiv(a.min, by), make.floordiv(a.max, by)
         if difference(first, last) == 0:
             whole = make.mul(by, first)
             return Interval(make.sub(a.min, whole), make.sub(a.max, whole))
     bound = make.const(abs(by.value) - 1, by.dtype)
     return Interval(make.const(0, by.dtype) if by.value > 0 else make.neg(bound), bound)
+
+
+def _combine_truncated_remainder(a: Interval, by: tir.PrimExpr) -> Interval:
+    """Return the interval of a remainder with the sign of its dividend `a`."""
+    zero, size = make.const(0, by.dtype), by if isinstance(by, tir.SizeVar) else make.abs(by)
+    bound = make.const(abs(by.value) - 1, by.dtype) if isinstance(by, tir.IntImm) else make.sub(size, 1)
+    is_positive = isinstance(a.min, tir.SizeVar) or (isinstance(a.min, tir.IntImm) and a.min.value >= 0)
+    is_negative = isinstance(a.max, tir.IntImm) and a.max.value <= 0
+    return Interval(zero if is_positive else make.neg(bound), zero if is_negative else bound)
