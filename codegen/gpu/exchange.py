@@ -1,4 +1,4 @@
-"""Warp shuffles: the source thread of each thread (TVM: `tvm_warp_shuffle`, PTX: `shfl.sync`)."""
+"""Warp shuffles: the source thread of each thread (TVM: `tvm_warp_shuffle`, PTX: `shfl.sync`), and which threads of a warp are active."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from ...ir import make, tir
 from ...ir.base import Op
 from ...ir.diagnostics import error
+from .architectures import WARP
 from .kernel import SHUFFLES
 
 
@@ -26,25 +27,41 @@ def shuffled_from(
     call: tir.Call, thread: tir.PrimExpr, count: int, rewrite: Callable[[Any], Any]
 ) -> tuple[tir.PrimExpr, tir.PrimExpr]:
     """Return the source of `thread` among `count` threads, and whether it exists: otherwise the thread keeps its
-    value.
+    value. As on GPUs, `xor` may read from lanes before the group of the thread, and only the lowest 5 bits of the operand count.
 
     The arguments of the call are `(mask, value, lane or offset, width, warp_size)`.
     """
     assert isinstance(call.op, Op)
-    width, zero = tir.IntImm("int64", width_of(call)), tir.IntImm("int64", 0)
-    operand = make.cast(rewrite(call.args[2]), "int64")
-    lane = make.floormod(thread, width)
-    first = make.sub(thread, lane)
+    width = tir.IntImm("int64", width_of(call))
+    operand = make.floormod(make.cast(rewrite(call.args[2]), "int64"), tir.IntImm("int64", WARP))
+    first = make.sub(thread, make.floormod(thread, width))
     match SHUFFLES[call.op.name]:
         case "idx":
-            wanted = make.floormod(operand, width)
+            source = make.add(first, make.floormod(operand, width))
         case "up":
-            wanted = make.sub(lane, operand)
+            source = make.sub(thread, operand)
         case "down":
-            wanted = make.add(lane, operand)
+            source = make.add(thread, operand)
         case _:
-            wanted = make.bitwise_xor(lane, operand)
-    source = make.add(first, wanted)
-    inside = make.logical_and(make.greater_equal(wanted, zero), make.less(wanted, width))
+            source = make.bitwise_xor(thread, operand)
+    inside = make.less(source, make.add(first, width))
+    if SHUFFLES[call.op.name] == "up":
+        inside = make.greater_equal(source, first)
     is_there = make.logical_and(inside, make.less(source, tir.IntImm("int64", count)))
     return make.select(is_there, source, thread), is_there
+
+
+def active_lanes(
+    thread: tir.PrimExpr, count: int, is_active: Callable[[tir.PrimExpr], tir.PrimExpr] | None
+) -> tir.PrimExpr:
+    """Return a bit for each active thread in the warp of `thread` among `count` threads (TVM: `tvm_warp_activemask`)."""
+    first = make.sub(thread, make.floormod(thread, tir.IntImm("int64", WARP)))
+    result: tir.PrimExpr = tir.IntImm("uint32", 0)
+    for lane in range(min(WARP, count)):
+        other = make.add(first, tir.IntImm("int64", lane))
+        is_there = make.less(other, tir.IntImm("int64", count))
+        if is_active is not None:
+            is_there = make.if_then_else(is_there, is_active(other), tir.IntImm("bool", 0))
+        bit = make.if_then_else(is_there, tir.IntImm("uint32", 1 << lane), tir.IntImm("uint32", 0))
+        result = make.add(result, bit)
+    return result

@@ -28,8 +28,8 @@ from ...ir.idioms import NOTHING
 from ...ir.matrix_units import WARP, name_of, number
 from ...ir.visit import walk
 from ..lower.rewriter import sequence
-from .exchange import shuffled_from
-from .kernel import SYNC, Axis, Kernel, is_apart, is_exchange, scope_of, size_of
+from .exchange import active_lanes, shuffled_from
+from .kernel import ACTIVE, SYNC, Axis, Kernel, is_apart, is_exchange, scope_of, size_of
 from .simulate import TRUE, ZERO, Array, Simulator, check_stays, memory_size, over_grid, poison, simulate
 from .tensor_copies import IN_BLOCK, WAIT_UNTIL, check
 
@@ -344,6 +344,10 @@ class _Machine(Simulator):
                 help = "make the barrier a statement, and store the value before or after it"
                 raise error("E0613", "threads of a block synchronize here, inside of an expression", call.span, help)
             given, taken = self._array("given", call.dtype), self._array("taken", call.dtype)
+            if call.op == ACTIVE:
+                found.append((call, NOTHING, taken.store(self._thread, active_lanes(self._thread, self._count, None))))
+                self._exchanged[call] = taken
+                continue
             tell = given.store(self._thread, self.rewrite(call.args[1]))
             source, is_there = shuffled_from(call, self._thread, self._count, self.rewrite)
             value = make.if_then_else(is_there, given.load(source), given.load(self._thread))

@@ -21,7 +21,8 @@ BLOCK_TAGS = ("blockIdx.z", "blockIdx.y", "blockIdx.x")
 SYNC = Op("tir.tvm_storage_sync")
 SHUFFLES: dict[str, str] = dict(zip(exchanges.SHUFFLES, ("idx", "up", "down", "bfly"), strict=True))
 """The calls by which threads of a warp read each other's values, with PTX's names."""
-_EXCHANGES = frozenset((*exchanges.BARRIERS, *SHUFFLES))
+ACTIVE = Op(exchanges.ACTIVE)
+_EXCHANGES = frozenset((exchanges.ACTIVE, *exchanges.BARRIERS, *SHUFFLES))
 ALLREDUCE = Op("tir.tvm_thread_allreduce")
 _ON_REGISTERS = (
     "ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync", ARRIVE, REGISTERS,

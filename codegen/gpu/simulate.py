@@ -31,8 +31,8 @@ from ...ir.dtype import is_bool, is_float, parse_dtype, with_lanes
 from ...ir.visit import walk
 from ..lower.rewriter import Rewriter, sequence
 from ..lower.vectors import add, multiply, widen
-from .exchange import shuffled_from
-from .kernel import SYNC, Axis, Kernel, is_apart, is_exchange, scope_of, size_of
+from .exchange import active_lanes, shuffled_from
+from .kernel import ACTIVE, SYNC, Axis, Kernel, is_apart, is_exchange, scope_of, size_of
 from .rotate import rotate_loops
 
 CHECK_BARRIER, THREAD_ORDER = Op("tir.check_barrier"), Op("tir.thread_order")
@@ -320,13 +320,17 @@ class Simulator(Rewriter):
             if call.op == SYNC:
                 help = "make the barrier a statement, and store the value before or after it"
                 raise error("E0613", "threads of a block synchronize here, inside of an expression", call.span, help)
-            given, fill = self._remember("given", call.args[1], mask)  # type: ignore[arg-type]
             taken = self._array("taken", call.dtype)
-            source, is_there = shuffled_from(call, self._thread, self._count, self.rewrite)
-            if mask is not None:
-                is_there = make.logical_and(is_there, mask.load(source))
-            value = make.if_then_else(is_there, given.load(source), given.load(self._thread))
-            result += [fill, self._each(taken.store(self._thread, value), mask)]
+            if call.op == ACTIVE:
+                value = active_lanes(self._thread, self._count, None if mask is None else mask.load)
+            else:
+                given, fill = self._remember("given", call.args[1], mask)  # type: ignore[arg-type]
+                source, is_there = shuffled_from(call, self._thread, self._count, self.rewrite)
+                if mask is not None:
+                    is_there = make.logical_and(is_there, mask.load(source))
+                value = make.if_then_else(is_there, given.load(source), given.load(self._thread))
+                result.append(fill)
+            result.append(self._each(taken.store(self._thread, value), mask))
             self._exchanged[call] = taken
             self._differing.add(call)  # type: ignore[arg-type]
         return result

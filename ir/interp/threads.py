@@ -10,16 +10,17 @@ wait never ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
+from math import prod
 from typing import TypeAlias, TypeVar
 
 from .. import tir
 from ..base import Node, Op
 from ..diagnostics import TvmsError
-from ..exchanges import BARRIERS, SHUFFLES
-from ..matrix_units import whole_warp_calls
+from ..exchanges import ACTIVE, BARRIERS, SHUFFLES
+from ..matrix_units import WARP, whole_warp_calls
 from ..visit import post_order
 from .buffers import compile_buffer, compile_position, compile_put, pointed_element
 from .expressions import Expression, compile_all, compile_expr
@@ -40,7 +41,10 @@ Body: TypeAlias = Callable[[Frame], Iterable[Node]]
 Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
 
 _MATRIX = ("tir.ptx_mma", "tir.ptx_ldmatrix", "tir.ptx_wgmma_mma_async")
-_WARP = SHUFFLES + _MATRIX
+_WARP = (ACTIVE, *SHUFFLES, *_MATRIX)
+_ENDED = "ended"
+"""Key of the numbers of the threads of a block that have ended."""
+_SYNC = ("tir.tvm_storage_sync",)
 
 _rules: dict[str, Callable[[tir.Call], Exchange]] = {}
 _Rule = TypeVar("_Rule", bound=Callable[[tir.Call], Exchange])
@@ -63,6 +67,16 @@ def _is_call(node: Node | None, names: tuple[str, ...]) -> bool:
 def is_exchange(call: tir.Call) -> bool:
     """Whether `call` synchronizes threads."""
     return _is_call(call, _WARP + BARRIERS)
+
+
+def _is_of_warp(wait: Node | None) -> bool:
+    """Whether only the threads of a warp wait for each other."""
+    return _is_call(wait, _WARP) or (_is_call(wait, _SYNC) and _is_warp_barrier(wait))
+
+
+def _is_warp_barrier(call: Node | None) -> bool:
+    scope = call.args[0] if isinstance(call, tir.Call) and call.args else None
+    return isinstance(scope, tir.StringImm) and scope.value == "warp"
 
 
 def exchanges_in(node: Node) -> Iterator[tir.Call]:
@@ -169,16 +183,17 @@ def keeping_place(run: Body, tag: str) -> Body:
 
 
 def _start(body: Body, frame: Frame) -> Iterator[Node]:
-    """Start `body` lazily, when the thread's turn comes."""
+    """Start `body` lazily, when the thread's turn comes, and note its end."""
     with suppress(Leave):
         yield from body(frame)
+    frame.shared.setdefault(_ENDED, set()).add(thread_number(frame))
 
 
 def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
     """Run threads from barrier to barrier until all have ended; yield each barrier to the surrounding threads."""
     waits = [next(thread, None) for thread in threads]
     while any(wait is not None for wait in waits):
-        shuffle = next((wait for wait in waits if _is_call(wait, _WARP)), None)
+        shuffle = next((wait for wait in waits if _is_of_warp(wait)), None)
         blocked = [wait for wait in waits if isinstance(wait, Blocked)]
         ready = {wait for wait in blocked if wait.is_ready()}
         if ready or (blocked and shuffle is None):
@@ -192,7 +207,7 @@ def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
             raise fault("E0714", said, barrier, "move it out of the condition")
         yield barrier if shuffle is None else shuffle
         waits = [
-            next(thread, None) if shuffle is None or _is_call(wait, _WARP) else wait
+            next(thread, None) if shuffle is None or _is_of_warp(wait) else wait
             for thread, wait in zip(threads, waits, strict=True)
         ]
 
@@ -221,11 +236,23 @@ def _compile_exchange(call: tir.Call) -> Exchange:
 
 @exchange("tvm_storage_sync")
 def _compile_barrier(call: tir.Call) -> Exchange:
+    """`(scope)`: all threads of the block wait for each other, or with the scope "warp" those of a warp."""
+
     def wait(frame: Frame) -> Generator[Node, None, Value]:
         yield call
         return 0
 
-    return wait
+    def wait_in_warp(frame: Frame) -> Generator[Node, None, Value]:
+        heard = yield from tell(frame, call, 0)
+        own, count = thread_number(frame), thread_count(frame)
+        warp = range(own - own % WARP, min(own - own % WARP + WARP, count))
+        told = sum(number in heard for number in warp)
+        if told < len(warp):
+            said = f"only {told} of the {len(warp)} threads of a warp reach this barrier"
+            raise fault("E0714", said, call, "move it out of the condition")
+        return 0
+
+    return wait_in_warp if _is_warp_barrier(call) else wait
 
 
 def thread_number(frame: Frame) -> int:
@@ -235,6 +262,11 @@ def thread_number(frame: Frame) -> int:
         _, index, size = frame.thread.get(tag, (None, 0, 1))
         number = number * size + index
     return number
+
+
+def thread_count(frame: Frame) -> int:
+    """Return the number of threads of the block."""
+    return prod(size for tag, (_, _, size) in frame.thread.items() if tag.startswith("threadIdx."))
 
 
 def tell(frame: Frame, call: tir.Call, value: Value) -> Generator[Node, None, dict[int, Value]]:
@@ -247,26 +279,57 @@ def tell(frame: Frame, call: tir.Call, value: Value) -> Generator[Node, None, di
     return heard
 
 
+@exchange("tvm_warp_activemask")
+def _compile_active_mask(call: tir.Call) -> Exchange:
+    """`()`: a bit for each thread of the warp that also gets here."""
+
+    def find(frame: Frame) -> Generator[Node, None, Value]:
+        heard = yield from tell(frame, call, 0)
+        warp = thread_number(frame) // WARP
+        return sum(1 << number % WARP for number in heard if number // WARP == warp)
+
+    return find
+
+
+def _check_mask(frame: Frame, call: tir.Call, mask: int, heard: Mapping[int, Value]) -> None:
+    """Raise E0714 unless all threads that the mask of a shuffle names take part in it, and no others."""
+    own, ended = thread_number(frame), frame.shared.get(_ENDED, ())
+    first = own - own % WARP
+    lanes = range(min(WARP, thread_count(frame) - first))
+    named = [lane for lane in lanes if mask >> lane & 1]
+    other = next((lane for lane in lanes if first + lane in heard and lane not in named), None)
+    if other is not None:
+        said = f"lane {other} of a warp reaches this shuffle, but the mask 0x{mask & 0xFFFFFFFF:X} does not name it"
+        raise fault("E0714", said, call, "give the mask of all lanes that reach it")
+    missing = next((lane for lane in named if first + lane not in heard and first + lane not in ended), None)
+    if missing is not None:
+        said = f"lane {missing} of a warp does not reach this shuffle, which the mask 0x{mask & 0xFFFFFFFF:X} names"
+        raise fault("E0714", said, call, "move it out of the condition, or give the mask of the lanes that reach it")
+
+
 @exchange(*(name.removeprefix("tir.") for name in SHUFFLES))
 def _compile_shuffle(call: tir.Call) -> Exchange:
-    """`(mask, value, lane or offset, width, warp_size)`: a thread that reads outside its group of `width` gets its own value."""
+    """`(mask, value, lane or offset, width, warp_size)`: a thread that reads outside its group of `width` gets its own value, but for
+    `xor` that of a lane before its group. GPUs use the lowest 5 bits of lanes and offsets.
+    """
     assert isinstance(call.op, Op)
-    operands, kind = compile_all(tuple(arg for arg in call.args[1:] if isinstance(arg, tir.PrimExpr))), call.op.name
+    operands, kind = compile_all(tuple(arg for arg in call.args if isinstance(arg, tir.PrimExpr))), call.op.name
 
     def shuffle(frame: Frame) -> Generator[Node, None, Value]:
-        value, operand, width, _ = operands(frame)
+        mask, value, operand, width, _ = operands(frame)
         if width < 1:
             raise fault("E0712", f"the width of a shuffle is {width}", call)
         values = yield from tell(frame, call, value)
-        own = thread_number(frame)
+        _check_mask(frame, call, int(mask), values)
+        own, operand = thread_number(frame), operand % WARP
         first, lane = own - own % width, own % width
         wanted = {
-            "tir.tvm_warp_shuffle": operand % width,
-            "tir.tvm_warp_shuffle_up": lane - operand,
-            "tir.tvm_warp_shuffle_xor": lane ^ operand,
+            "tir.tvm_warp_shuffle": first + operand % width,
+            "tir.tvm_warp_shuffle_up": own - operand if operand <= lane else own,
+            "tir.tvm_warp_shuffle_xor": own ^ operand,
         }
-        source = wanted.get(kind, lane + operand)
-        return values.get(first + source, value) if 0 <= source < width else value
+        source = wanted.get(kind, own + operand)
+        return values.get(source, value) if source < first + width else value
 
     return shuffle
 

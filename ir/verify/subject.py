@@ -10,7 +10,7 @@ from .. import tir
 from ..analysis.evaluate import evaluate
 from ..base import Node, Op
 from ..equal import structural_equal
-from ..exchanges import BARRIERS, SHUFFLES
+from ..exchanges import ACTIVE, BARRIERS, SHUFFLES
 from ..visit import substitute, walk
 from .flow import Flow
 from .kernels import Kernel, kernels
@@ -67,9 +67,8 @@ class Subject:
     @cached_property
     def exchanges(self) -> frozenset[Node]:
         """The synchronizing calls in the body."""
-        return frozenset(
-            node for node in self.of_kinds(tir.Call) if isinstance(node.op, Op) and node.op.name in BARRIERS + SHUFFLES
-        )
+        names = (ACTIVE, *BARRIERS, *SHUFFLES)
+        return frozenset(node for node in self.of_kinds(tir.Call) if isinstance(node.op, Op) and node.op.name in names)
 
     @cached_property
     def flow(self) -> Flow:

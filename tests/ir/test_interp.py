@@ -338,7 +338,7 @@ T.prim_func main(A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32")):
     tx = T.launch_thread("threadIdx.x", 64)
     B[tx] = A[tx]
     if tx < 32:
-        B[tx] = T.tvm_warp_shuffle_down(T.uint32(0), A[tx], 1, 32, 32)
+        B[tx] = T.tvm_warp_shuffle_down(T.uint32(0xFFFFFFFF), A[tx], 1, 32, 32)
     T.tvm_storage_sync("shared")
     B[tx] = B[tx] + 1
 """
