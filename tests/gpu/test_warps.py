@@ -125,7 +125,7 @@ T.prim_func main(A: T.Buffer((32,), "float32")):
     tx = T.launch_thread("threadIdx.x", 32)
     if tx < 16:
         A[tx] = T.tvm_warp_shuffle_xor(T.uint32({mask}), A[tx], 1, 32, 32)
-    A[tx] = A[tx] + T.float32(1)
+    T.tvm_storage_sync("shared")
 """)
     )
     for call in (lambda *args: run(module, "main", args), lambda *args: find_races(module, "main", args)):
