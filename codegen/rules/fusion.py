@@ -27,12 +27,12 @@ class Producers:
     """Nests by position, and the positions of the writers and readers of each buffer: which nests to inline into others.
 
     A producer is inlined if each of its elements is read once, or is cheap and read by loops with the same number of steps. A
-    producer that only permutes the operand of a product is also inlined, since products accept any layout. No value grows to
-    more than `MOST_INLINED` nodes.
+    producer that only permutes the operand of a product is also inlined, since products accept any layout, and so is one that only
+    reads buffers that its reader would read `once`. No value grows to more than `MOST_INLINED` nodes.
     """
 
-    def __init__(self, nests: Sequence[Nest]) -> None:
-        self.nests = dict(enumerate(nests))
+    def __init__(self, nests: Sequence[Nest], once: Callable[[Nest], set[tir.Buffer]]) -> None:
+        self.nests, self._once = dict(enumerate(nests)), once
         self._sizes = {position: sum(1 for _ in walk(nest.store.value)) for position, nest in self.nests.items()}
         self._writers = defaultdict[tir.Buffer, list[int]](list)
         self._readers = defaultdict[tir.Buffer, set[int]](set)
@@ -70,7 +70,8 @@ class Producers:
         loads = {reader: [load for load in self.nests[reader].loads() if load.buffer is buffer] for reader in readers}
         for reader, sites in loads.items():
             nest = self.nests[reader]
-            if not (_steps(nest) == _steps(writer) or (_is_copy(writer) and _is_product(nest))):
+            is_same = _steps(nest) == _steps(writer) or (_is_copy(writer) and _is_product(nest))
+            if not is_same and not self._is_read_once(nest, writer):
                 return False
             if self._sizes[reader] + len(sites) * self._sizes[position] > MOST_INLINED:
                 return False
@@ -80,6 +81,11 @@ class Producers:
             return False
         is_cheap = _is_affine_copy(writer) or _cost(writer.store.value) <= _COSTLY
         return is_cheap or sum(map(len, loads.values())) == 1
+
+    def _is_read_once(self, nest: Nest, writer: Nest) -> bool:
+        """Return whether a reader would read the buffers of `writer` once if that were inlined."""
+        read = {load.buffer for load in writer.loads()}
+        return bool(read) and read <= self._once(inlined(nest, writer))
 
 
 def is_elementwise(writer: Nest) -> bool:

@@ -239,7 +239,7 @@ class _Scheduler:
 
     def _inline(self, nests: Sequence[Nest], buffers: Iterable[tir.Buffer]) -> list[Nest]:
         """Inline producers into their consumers where that pays off, and return the remaining nests."""
-        producers, handles = Producers(nests), [self._handles[nest] for nest in nests]
+        producers, handles = Producers(nests, self.rules.once), [self._handles[nest] for nest in nests]
 
         def perform(position: int, readers: Sequence[int]) -> list[Nest]:
             self._apply(Choice("", "inline_values", {}), [handles[position]])

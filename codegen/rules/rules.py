@@ -39,6 +39,8 @@ class Rules(Struct, frozen=True):
     - `alone`: the rule for a statement that is not a nest;
     - `bands`: the rule for nests that share rows, given the buffers that only they access;
     - `parts`: how the reduction of a nest is divided before all other rules, None if it is not;
+    - `once`: the buffers that a nest would read once by one of the rules, although it uses their elements several times; what
+      computes them is inlined;
     - `whole`: the rule for all blocks of a function together, before all other rules, None if there is none;
     - `last`: the step that schedules what no rule did, "" for none; rules choose it by a step without a name.
     """
@@ -51,6 +53,7 @@ class Rules(Struct, frozen=True):
     bands: Callable[[Sequence[Nest], set[tir.Buffer]], Choice] | None = None
     parts: Callable[[Nest], Division | None] | None = None
     whole: Callable[[tir.PrimFunc], Choice] | None = None
+    once: Callable[[Nest], set[tir.Buffer]] = lambda nest: set()
 
 
 class Decision(Struct, frozen=True):

@@ -205,7 +205,8 @@ def test_rules_say_why_they_decline() -> None:
     text = product((64, 64, 64), "bfloat16", "float32")
     (decision,) = tvms.compile(tvms.parse(text), target="cuda -arch=sm_75").decisions["main"]
     assert str(decision) == (
-        "block 'matmul': tiles (tensor cores: tensor cores multiply 'bfloat16' from sm_80 on; the target is sm_75)"
+        "block 'matmul': tiles (gemv: no factor has few rows and meets a large matrix that is contiguous along the sum; "
+        "tensor cores: tensor cores multiply 'bfloat16' from sm_80 on; the target is sm_75)"
     )
 
 

@@ -1,6 +1,7 @@
 """Default schedules for GPUs, for functions without thread bindings.
 
 attention       attention of float16 and bfloat16 in one kernel
+gemv            products of few rows with a large matrix, which may be computed from packed integers
 warpgroups      products of float16 and bfloat16 by warpgroups, on sm_90a
 tensor_cores    products of float16 and bfloat16 on tensor cores
 tiles           products whose threads each compute a tile in registers
@@ -29,6 +30,7 @@ from ..architectures import ARCHITECTURES
 from .attention import read_attention
 from .columns import choose_columns
 from .elements import choose_elements, is_root, needs_own_memory
+from .gemv import choose_gemv, is_busy, read_once
 from .parts import choose_parts
 from .rows import choose_rows
 from .several import choose_several
@@ -48,6 +50,7 @@ def rules_for(arch: str) -> Rules:
         return lambda nest: Choice(name, step, choose(_not_empty(nest), *more))
 
     single = {
+        "gemv": rule("gemv", "gemv_threads", choose_gemv),
         "tensor cores": rule("tensor cores", "tensor_core_tiles", choose_tensor_cores, number),
         "tiles": rule("tiles", "thread_tiles", choose_tiles),
         "transpose": rule("transpose", "transpose_shared", choose_transpose),
@@ -55,10 +58,10 @@ def rules_for(arch: str) -> Rules:
     }
     if arch == WITH_WARPGROUPS:
         single = {"warpgroups": rule("warpgroups", "warpgroup_tiles", choose_warpgroups), **single}
-    products = tuple([name for name in ("warpgroups", "tensor cores", "tiles") if name in single])
+    products = tuple([name for name in ("gemv", "warpgroups", "tensor cores", "tiles") if name in single])
     return Rules(
-        single, products, (_rows, _elements), _alone, "single_thread", parts=lambda nest: choose_parts(_not_empty(nest), arch),
-        whole=lambda function: _attention(function, number),
+        single, products, (_rows, _elements), _alone, "single_thread", parts=lambda nest: None if is_busy(nest) else choose_parts(_not_empty(nest), arch),
+        whole=lambda function: _attention(function, number), once=read_once,
     )  # fmt: skip
 
 

@@ -507,6 +507,14 @@ class PrimitiveMethods:
 
         Preserves: the result, bit for bit.
         """
+    def gemv_threads(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, epilogue: collections.abc.Sequence[tvms.ir.schedule.handles.BlockRV | builtins.str] = ..., threads: builtins.int | tvms.ir.tir.PrimExpr, results: builtins.int | tvms.ir.tir.PrimExpr = 1, chunk: builtins.int | tvms.ir.tir.PrimExpr = 8) -> None:
+        """Multiply few rows by a large matrix, whose elements are read or computed once: threads share each sum.
+
+        `for m, n, k: c[m, n] += a[m, k] * b[n, k]` becomes a kernel in which `threads` threads read rows of b together, each `chunk`
+        contiguous elements of `results` rows at a time, and add their products with all rows of a. The blocks of `epilogue` are element-wise.
+
+        Preserves: the result but for the order of summation, which depends on `threads` and `chunk` alone.
+        """
     def several_results(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, threads: builtins.int | tvms.ir.tir.PrimExpr, columns: builtins.int | tvms.ir.tir.PrimExpr = 1) -> None:
         """Compute a reduction to several values, such as an argmax, with `threads` threads for each result.
 
