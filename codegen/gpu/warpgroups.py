@@ -13,6 +13,7 @@ from ...ir.analysis.modular_set import modular_set
 from ...ir.diagnostics import error
 from ...ir.idioms import NOTHING
 from ...ir.matrix_units import name_of, number
+from ...ir.tensor_copies import calls_in
 from ...ir.visit import walk
 from ...ir.warpgroups import (
     COMMIT,
@@ -83,7 +84,7 @@ def emulate_warpgroups(kernel: Kernel) -> Kernel:
     """Return a lowered kernel without products of warpgroups: each thread computes its own elements at once, but keeps the results
     until it waits for them. Meanwhile the elements of the accumulator are NaN.
     """
-    return replace(kernel, body=_Emulator(kernel).emulated()) if warpgroup_calls(kernel.body) else kernel
+    return replace(kernel, body=_Emulator(kernel).emulated()) if calls_in(kernel.body, OPERATORS) else kernel
 
 
 class _Results(Struct, frozen=True):

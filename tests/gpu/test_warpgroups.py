@@ -185,6 +185,21 @@ def test_only_hopper_has_them(arch: str) -> None:
     ) or arch == "sm_80"  # fmt: skip
 
 
+def test_fences_without_products_are_simulated() -> None:
+    program = module("""
+T.prim_func main(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+    tx = T.launch_thread("threadIdx.x", 128)
+    s = T.allocate([128], "float32", "shared")
+    s_1 = T.Buffer((128,), "float32", data=s, scope="shared")
+    s_1[tx] = A[tx]
+    T.ptx_fence_proxy_async()
+    T.tvm_storage_sync("shared")
+    B[tx] = s_1[127 - tx]
+""")
+    a = np.arange(128, dtype=np.float32)
+    assert (everywhere(program, a, np.zeros_like(a)) == a[::-1]).all()
+
+
 def test_threads_that_are_missing() -> None:
     program = steps("float16", ("        if step > 0:\n", "        if step > 0 and tx < 250:\n"))
     with pytest.raises(tvms.TvmsError) as caught:
