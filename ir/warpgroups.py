@@ -48,7 +48,8 @@ ARCHITECTURE = "sm_90a"
 """The only architecture with these products."""
 _ELEMENT_BYTES = 2
 _MOST_BYTES = 1 << 18
-_DTYPES = {"f16": "float16", "bf16": "bfloat16"}
+DTYPES = {"f16": "float16", "bf16": "bfloat16"}
+"""Dtypes of factors by their PTX types."""
 
 
 class Tile(Struct, frozen=True):
@@ -88,7 +89,7 @@ class WarpgroupProduct(Struct, frozen=True):
     @property
     def dtype(self) -> str:
         """Return the dtype of the factors."""
-        return _DTYPES[self.kind]
+        return DTYPES[self.kind]
 
     @property
     def count(self) -> int:
@@ -108,22 +109,17 @@ def warpgroup_product_of(call: tir.Call) -> WarpgroupProduct:
     a, b, c = (ptx_type(name) for name in types)
     columns = next((n for n in COLUMNS if shape == f"m{ROWS}n{n}k{DEPTH}"), None)
     layouts = ("row", "col")
-    if (
-        columns is None
-        or a not in _DTYPES
-        or (b, c) != (a, "f32")
-        or a_layout not in layouts
-        or b_layout not in layouts
-    ):
+    if columns is None or a not in DTYPES or (b, c) != (a, "f32") or a_layout not in layouts or b_layout not in layouts:
         reason = f"no warpgroup multiplies {shape} of {a_layout} {types[0]} and {b_layout} {types[1]} into {types[2]}"
         help = "supported: m64nNk16 of fp16 or bf16 into fp32, in layouts row and col, where N is a multiple of 8 up to 256"
         raise error("E0606", reason, call.span, help)
-    leading_a, stride_a, leading_b, stride_b = (_distance(call, position) for position in (12, 13, 14, 15))
+    leading_a, stride_a, leading_b, stride_b = (distance(call, position) for position in (12, 13, 14, 15))
     left = Tile(ROWS, a_layout == "row", leading_a, stride_a)
     return WarpgroupProduct(columns, a, left, Tile(columns, b_layout == "col", leading_b, stride_b))
 
 
-def _distance(call: tir.Call, position: int) -> int:
+def distance(call: tir.Call, position: int) -> int:
+    """Return an offset of a matrix descriptor, in bytes; E0606 if it does not fit."""
     size = number(call, position)
     if size % 16 or not 0 <= size < _MOST_BYTES:
         reason = f"argument {position + 1} of T.{name_of(call)} is {size} bytes"

@@ -23,7 +23,7 @@ FLOORS = {
         "infer", "run_time_checks", "intern", "kinds", "make", "matrix_units", "numpy_dtype", "operators", "ops.binding", "ops.dims", "ops.inference",
         "ops.llvm_intrinsics", "ops.registry", "ops.tile", "ops.tir", "ops.tir_builtin", "ops.tir_device", "ops.tir_kinds", "ops.tir_math",
         "ops.tir_table", "packed", "programs", "promote", "relax", "sanitize", "script", "signature", "source_lines", "spelling", "tir", "variables",
-        "tensor_copies", "visit", "vm_builtins", "vm_kv_cache", "vm_kv_config", "vm_kv_functions", "vm_params", "vm_sequences", "vm_shapes", "warpgroups",
+        "tensor_copies", "tensor_memory", "visit", "vm_builtins", "vm_kv_cache", "vm_kv_config", "vm_kv_functions", "vm_params", "vm_sequences", "vm_shapes", "warpgroups",
     ),
     "arithmetic": (
         "access", "analysis", "contradiction", "empty_reductions", "exchanges", "function_table", "int_set", "jumps", "linear",

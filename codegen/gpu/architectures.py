@@ -65,7 +65,9 @@ ARCHITECTURES: dict[str, Architecture] = {
         Architecture("sm_90", 32, 64, 228 << 10),
         Architecture("sm_90a", 32, 64, 228 << 10),
         Architecture("sm_100", 32, 64, 228 << 10),
+        Architecture("sm_100a", 32, 64, 228 << 10),
         Architecture("sm_103", 32, 64, 228 << 10),
+        Architecture("sm_103a", 32, 64, 228 << 10),
         Architecture("sm_120", 24, 48, 100 << 10),
         Architecture("sm_121", 24, 48, 100 << 10),
     )
@@ -111,7 +113,7 @@ _MODELS = {
     "sm_87": "jetson-orin-nano jetson-agx-orin-32gb jetson-agx-orin-64gb",
     "sm_89": "geforce-rtx-4090",
     "sm_90a": "nvidia-h100",
-    "sm_100": "nvidia-b100",
+    "sm_100a": "nvidia-b100",
 }
 MODELS = {f"nvidia/{model}": arch for arch, models in _MODELS.items() for model in models.split()}
 """The architectures of GPUs, by TVM's target tags."""

@@ -12,6 +12,7 @@ from ...ir import tir
 from ...ir.diagnostics import error
 from ...ir.dtype import element_bytes
 from ...ir.tensor_copies import COPIES, calls_in
+from ...ir.tensor_memory import PRODUCT
 from ...ir.visit import walk
 from ...ir.warpgroups import ALIGNMENT, warpgroup_calls
 from .kernel import Kernel, scope_of
@@ -25,7 +26,7 @@ def shared_alignment(kernel: Kernel) -> int:
     """Return the alignment of buffers in shared memory in bytes: the swizzle of the products of warpgroups, and of
     copies of boxes, depends on addresses.
     """
-    is_swizzled = warpgroup_calls(kernel.body) or calls_in(kernel.body, COPIES)
+    is_swizzled = warpgroup_calls(kernel.body) or calls_in(kernel.body, (*COPIES, PRODUCT))
     return ALIGNMENT if is_swizzled else SHARED_ALIGNMENT
 
 

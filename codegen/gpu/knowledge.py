@@ -2,8 +2,9 @@
 
 A thread has a clock, which advances when it arrives at a barrier. It knows the clocks of the threads that had arrived when it has waited,
 and what these knew. An access happened before another one if the thread of the latter knows a clock of the former's thread that is not
-less than that of the access. A copy of a box has the clock of its barrier instead, the number of the phase that counts it. (L. Lamport,
-"Time, Clocks, and the Ordering of Events in a Distributed System", 1978; F. Mattern, 1988.)
+less than that of the access. A copy of a box has the clock of its barrier instead, the number of the phase that counts it; so has a product in
+tensor memory, with the barrier of its commit. (L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", 1978; F.
+Mattern, 1988.)
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ...ir.interp.clusters import Cluster
 from ...ir.interp.frame import Frame, Meets
 from ...ir.matrix_units import name_of
 from ...ir.tensor_copies import INIT
+from ...ir.tensor_memory import COMMIT
 from .architectures import WARP
 
 _Who: TypeAlias = tuple[int, int]
@@ -82,6 +84,8 @@ class Knowledge:
         """The barriers of its block that a thread has reached since it did anything else."""
         self._made: dict[object, tuple[Moment, _Who, tir.Call]] = {}
         """When each barrier in shared memory was initialized."""
+        self._tracked: dict[tuple[_Clocks, _Who], dict[int, int]] = {}
+        """The clocks of the barriers of a thread's commits, each of which waits for what those before wait for."""
         self._copy = NEVER
         self._keep: list[Any] = []
 
@@ -102,15 +106,25 @@ class Knowledge:
 
     def _tell(self, clocks: _Clocks, who: _Who, key: object) -> None:
         """Let those that wait for `key` know what a thread knows, and advance its clock."""
-        known = self._known(clocks, who)
-        told = clocks.told.get(key)
-        if told is None:
-            clocks.told[key] = known.copy()
-        else:
-            size = max(len(told), len(known))
-            clocks.told[key] = np.maximum(np.pad(told, (0, size - len(told))), known)
+        self._add(clocks, key, self._known(clocks, who).copy())
         place = clocks.place(who)
         clocks.known[place, place] += 1
+
+    def _add(self, clocks: _Clocks, key: object, known: Any) -> None:
+        told = clocks.told.get(key)
+        size = len(known) if told is None else max(len(told), len(known))
+        padded = [np.pad(part, (0, size - len(part))) for part in (known, told) if part is not None]
+        clocks.told[key] = np.maximum.reduce(padded)
+
+    def _commit(self, clocks: _Clocks, who: _Who, barrier: object, phase: int) -> None:
+        """Let those that wait for a commit know what the thread knows of others, but nothing that it has done itself."""
+        tracked, own = self._tracked.setdefault((clocks, who), {}), clocks.place(who)
+        known = self._known(clocks, who).copy()
+        known[own] -= 1
+        for place, time in tracked.items():
+            known[place] = max(known[place], time)
+        self._add(clocks, (id(barrier), phase), known)
+        tracked[clocks.place(id(barrier))] = phase + 1
 
     def meet(self, who: _Who, scope: str, count: int, frame: Frame) -> None:
         """Record that a thread reaches the barrier number `count` of its block, or of its warp."""
@@ -130,6 +144,8 @@ class Knowledge:
         self._check_made(barrier, who, frame, call)
         if kind == "begin":
             self._copy = Moment(clocks.number, clocks.place(id(barrier)), phase + 1)
+            if name_of(call) == COMMIT:
+                self._commit(clocks, who, barrier, phase)
         elif kind == "arrive":
             self._tell(clocks, who, (id(barrier), phase))
         else:

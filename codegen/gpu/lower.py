@@ -43,6 +43,7 @@ from .registers import keep_in_registers
 from .rules import bind_threads
 from .split import has_threads, means_threads, split_kernels, threads_as_loops
 from .tensor_copies import check_tensor_copies, emulate_tensor_copies
+from .tensor_memory import check_tensor_memory, emulate_tensor_memory
 from .warp_memory import place_warp_memory
 from .warpgroups import check_warpgroups, emulate_warpgroups
 
@@ -93,6 +94,7 @@ def lower_to_kernels(
         check_matrix_units(kernel)
         check_warpgroups(kernel)
         check_tensor_copies(kernel)
+        check_tensor_memory(kernel)
         return kernel
 
     func = with_kernels(split_kernels(func, name), lambda kernel: Launch(lowered(kernel)))
@@ -157,4 +159,5 @@ def _for_target(kernel: Kernel, target: Target) -> tir.Stmt:
 
 def without_units(kernel: Kernel) -> Kernel:
     """Return `kernel` with loops of the threads instead of tensor cores, asynchronous copies and barriers in shared memory."""
-    return emulate_warpgroups(emulate_matrix_units(expand_copies(emulate_tensor_copies(kernel))))
+    kernel = expand_copies(emulate_tensor_copies(emulate_tensor_memory(kernel)))
+    return emulate_warpgroups(emulate_matrix_units(kernel))

@@ -33,8 +33,10 @@ from ...ir.matrix_units import (
     texts,
 )
 from ...ir.tensor_copies import COPIES, tensor_map_of
+from ...ir.tensor_memory import LANES, LOAD, columns_in, loaded_columns, tensor_memory_of, tensor_product_of
+from ...ir.tensor_memory import PRODUCT as TENSOR_PRODUCT
 from ...ir.visit import walk
-from ...ir.warpgroups import PRODUCT, ROW, warpgroup_product_of
+from ...ir.warpgroups import PRODUCT, ROW, Tile, warpgroup_product_of
 from ..lower.bounds import CHECKED_POSITION, Bounds, Safety
 from ..lower.pointers import Pointers, constant
 from ..lower.rewriter import Rewriter, sequence
@@ -43,7 +45,18 @@ from .matrix_units import ZERO, MemoryRange, over, place_of, plus, rest, times
 from .places import domains_of
 from .warp_memory import lane_number
 
-_OPERATORS = ("ptx_cp_async", "ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store", PRODUCT, *COPIES, *WHOLE_WARP)
+_OPERATORS = (
+    "ptx_cp_async",
+    "ptx_mma",
+    "ptx_ldmatrix",
+    "mma_fill",
+    "mma_store",
+    PRODUCT,
+    TENSOR_PRODUCT,
+    LOAD,
+    *COPIES,
+    *WHOLE_WARP,
+)
 _Corner: TypeAlias = (
     tuple[MemoryRange, tir.PrimExpr, int, tir.PrimExpr]
     | tuple[MemoryRange, tir.PrimExpr, int, tir.PrimExpr, tir.PrimExpr]
@@ -81,12 +94,13 @@ class _Checker(Rewriter):
             if isinstance(node, tir.Allocate | tir.AllocateConst):
                 self._pointers.allocate(node)
         self._domains, self._lane = domains_of(kernel), lane_number(kernel)
-        self._fragments = fragments_in(kernel.body)
+        self._fragments, self._columns = fragments_in(kernel.body), columns_in(kernel.body)
         self._reached: dict[str, Callable[[tir.Call], Iterator[_Corner]]] = {
             "ptx_cp_async": self._copy, "ptx_mma": self._mma, "ptx_ldmatrix": self._ldmatrix, "mma_fill": self._mma_fill,
             "mma_store": self._mma_store, "tvm_fill_fragment": self._fill, "tvm_load_matrix_sync": self._move,
             "tvm_store_matrix_sync": self._move, "tvm_mma_sync": self._mma_sync,
-            PRODUCT: self._of_warpgroup, **dict.fromkeys(COPIES, self._box),
+            PRODUCT: self._of_warpgroup, TENSOR_PRODUCT: self._of_tensor_memory, LOAD: self._from_tensor_memory,
+            **dict.fromkeys(COPIES, self._box),
         }  # fmt: skip
 
     def _allocate(self, stmt: tir.Allocate) -> tir.Stmt:
@@ -181,11 +195,30 @@ class _Checker(Rewriter):
         """Yield the ends of the accumulator, and of the rows of 128 bytes in which the factors start and end."""
         product = warpgroup_product_of(call)
         yield from self._row(place_of(call.args[10], call.args[11], "float32"), product.count)
-        for at, tile in ((6, product.a), (8, product.b)):
-            start = place_of(call.args[at], call.args[at + 1], product.dtype)
-            whole = MemoryRange(start.buffer.data, product.dtype, ZERO)
+        yield from self._factors(call, product.dtype, product.a, product.b)
+
+    def _factors(self, call: tir.Call, dtype: str, a: Tile, b: Tile) -> Iterator[_Corner]:
+        for at, tile in ((6, a), (8, b)):
+            start = place_of(call.args[at], call.args[at + 1], dtype)
+            whole = MemoryRange(start.buffer.data, dtype, ZERO)
             yield whole, times(over(start.at(0), ROW), ROW), 0, ZERO
             yield whole, plus(times(over(start.at(tile.end), ROW), ROW), ROW - 1), 0, ZERO
+
+    def _of_tensor_memory(self, call: tir.Call) -> Iterator[_Corner]:
+        product = tensor_product_of(call)
+        yield from self._factors(call, product.dtype, product.a, product.b)
+        yield from self._cells(call, 11, product.n)
+
+    def _from_tensor_memory(self, call: tir.Call) -> Iterator[_Corner]:
+        yield from self._row(place_of(call.args[0], call.args[1], "float32"), loaded_columns(call))
+        yield from self._cells(call, 4, loaded_columns(call))
+
+    def _cells(self, call: tir.Call, at: int, count: int) -> Iterator[_Corner]:
+        """Yield the first of `count` columns in the first lane, and the last one in the last lane."""
+        memory, column = tensor_memory_of(call), make.cast(_expression(call.args[at]), "int64")
+        whole = place_of(memory, ZERO, "float32")
+        yield whole, column, 0, ZERO
+        yield whole, plus(column, (LANES - 1) * self._columns[memory] + count - 1), 0, ZERO
 
     def _box(self, call: tir.Call) -> Iterator[_Corner]:
         """Yield the ends of the box in shared memory, and of the whole matrix."""

@@ -28,22 +28,24 @@ from ...ir.interp.frame import Access, Frame, Meets, Observer, Reach, ThreadOrde
 from ...ir.interp.memory import Pointer, View
 from ...ir.interp.threads import thread_number
 from ...ir.matrix_units import WHOLE_WARP, is_fragment_scope, name_of
-from ...ir.tensor_copies import COPIES, NUMBERED, WAIT, calls_in
+from ...ir.tensor_copies import COPIES, NUMBERED, calls_in
+from ...ir.tensor_memory import COMMIT, LOAD, OPERATORS, SCOPE
+from ...ir.tensor_memory import PRODUCT as TENSOR_PRODUCT
 from ...ir.visit import walk
-from ...ir.warpgroups import WAIT as WAIT_GROUP
 from .architectures import DEFAULT, WARP
 from .kernel import SYNC
-from .knowledge import NEVER, Knowledge, Known, Moment
+from .knowledge import NEVER, Knowledge
 from .lower import lower_to_kernels, with_threads
+from .race_reports import AccessEvent, race
 from .rules import bind_threads
 from .split import has_threads
+from .tensor_memory_order import TensorMemoryOrder
 from .warpgroup_order import WarpgroupOrder, is_box, is_product
 
 _WHOLE_WARP = (*WHOLE_WARP, "ptx_ldmatrix")
 """The operators whose accesses all threads of a warp make together."""
 _NEVER = 1 << 62
 """More barriers than there are."""
-_DOES: dict[Reach, str] = {"read": "reads", "write": "writes", "update": "atomically changes"}
 
 
 @deep
@@ -67,53 +69,16 @@ def find_races(
         *detector.races.values(),
         *of_barriers,
         *detector.order.problems.values(),
+        *detector.tensor_memory.problems.values(),
         *detector.local.reads_of_others(),
     )
-
-
-class _AccessEvent(Struct, frozen=True):
-    """An access with its launch, block and thread, and the number of preceding barriers of the block and of the warp.
-
-    An asynchronous access starts at `began`, the number of barriers of the block before it was begun; for other accesses
-    that is `barriers`. A `whole_warp` access is made by all threads of a warp together. The thread has called
-    `fence.proxy.async` `proxies` times before. Threads that wait for others know the `moment` of the access (`gpu.knowledge`).
-    """
-
-    node: Access | tir.Call
-    kind: Reach
-    launch: int
-    thread: int
-    block: int
-    barriers: int
-    warp_barriers: int
-    began: int
-    whole_warp: bool
-    proxies: int = 0
-    moment: Moment = NEVER
-    known: Known | None = None
-    """What the thread knew when the access began, if that was before."""
-
-    @property
-    def who(self) -> tuple[int, int]:
-        return self.block, self.thread
-
-    def meets(self, later: _AccessEvent) -> bool:
-        """Return whether this access and a `later` one conflict without synchronization."""
-        if self.launch != later.launch or self.who == later.who or self.kind == later.kind != "write":
-            return False
-        if self.block != later.block:
-            return True
-        is_same_warp = self.thread // WARP == later.thread // WARP
-        if is_same_warp and (self.warp_barriers != later.warp_barriers or (self.whole_warp and later.whole_warp)):
-            return False
-        return self.barriers >= later.began
 
 
 class _Element(Struct):
     """The accesses of an element: the last write, and the last reads and atomic changes of each thread since."""
 
-    write: _AccessEvent | None
-    since: dict[str, dict[tuple[int, int], _AccessEvent]]
+    write: AccessEvent | None
+    since: dict[str, dict[tuple[tuple[int, int], bool], AccessEvent]]
 
 
 class _LocalMemory:
@@ -122,9 +87,9 @@ class _LocalMemory:
     def __init__(self) -> None:
         self._own: dict[tuple[int, int], tuple[Any, tir.Var | None]] = {}
         """The memory of each written byte, and the pointer of its last store, by memory and place."""
-        self._writes: dict[tuple[int, int, tir.Var, int], dict[int, _AccessEvent]] = {}
+        self._writes: dict[tuple[int, int, tir.Var, int], dict[int, AccessEvent]] = {}
         """The first write of each thread, by launch, block, pointer and place."""
-        self._unwritten: list[tuple[_AccessEvent, tir.Var, int, tuple[str, int]]] = []
+        self._unwritten: list[tuple[AccessEvent, tir.Var, int, tuple[str, int]]] = []
 
     def knows(self, access: Access, memory: Any, places: range) -> bool:
         """Return whether an access says nothing new: its thread wrote all bytes `places` before, by the same pointer if it is a store."""
@@ -137,7 +102,7 @@ class _LocalMemory:
         """Record that the owner of `memory` wrote the element at byte `place`, by the pointer `data` or by an intrinsic."""
         self._own[id(memory), place] = memory, data
 
-    def access(self, event: _AccessEvent, data: tir.Var, memory: Any, place: int, named: tuple[str, int]) -> None:
+    def access(self, event: AccessEvent, data: tir.Var, memory: Any, place: int, named: tuple[str, int]) -> None:
         """Record a load or a store of the element at byte `place` behind the pointer `data`."""
         if event.kind == "write":
             self.write(memory, place, data)
@@ -163,8 +128,8 @@ class _Detector(Observer):
     def __init__(self, function: tir.PrimFunc) -> None:
         self.races: dict[tuple[int, int], Diagnostic] = {}
         self._has_products = any(map(is_product, walk(function)))
-        self.knowledge = Knowledge(bool(calls_in(function, (*NUMBERED, *clusters.OPERATORS))))
-        self.local, self.order = _LocalMemory(), WarpgroupOrder()
+        self.knowledge = Knowledge(bool(calls_in(function, (*NUMBERED, *clusters.OPERATORS, *OPERATORS))))
+        self.local, self.order, self.tensor_memory = _LocalMemory(), WarpgroupOrder(), TensorMemoryOrder(self.knowledge)
         self._launch = 0
         self._inner: set[Node] = set()
         """The axes of threads inside the first one of the current launch."""
@@ -173,8 +138,10 @@ class _Detector(Observer):
         self._elements: dict[tuple[int, int], tuple[_Element, Any]] = {}
         self._copies: dict[tuple[int, int, int, int], int] = {}
         """The number of barriers of the block before each pending copy of a thread was begun, by its target."""
-        self._reads: dict[tuple[int, int, int, int], tuple[_AccessEvent, Any, range, str, Frame]] = {}
+        self._reads: dict[tuple[int, int, int, int], tuple[AccessEvent, Any, range, str, Frame]] = {}
         """The first pending read of a part of memory by a product of a thread."""
+        self._uncommitted: dict[tuple[int, int], list[tuple[AccessEvent, Any, range]]] = {}
+        """The reads by products of a thread that no barrier tracks yet."""
 
     def statement(self, stmt: tir.Stmt, frame: Frame) -> None:
         if _is_axis(stmt) and stmt not in self._inner:
@@ -184,6 +151,7 @@ class _Detector(Observer):
         if isinstance(call, tir.Call) and frame.thread:
             who = self._block(frame), thread_number(frame)
             self.order.call(name_of(call), who, self._waits.get((*who, "block"), 0))
+            self.tensor_memory.call(call, who, frame)
         if isinstance(call, tir.Call) and call.op == SYNC and isinstance(call.args[0], tir.StringImm):
             scope = "warp" if call.args[0].value == "warp" else "block"
             key = (self._block(frame), thread_number(frame), scope)
@@ -191,7 +159,11 @@ class _Detector(Observer):
             self.knowledge.meet(key[:2], scope, self._waits[key], frame)
 
     def synchronize(self, kind: Meets, key: Any, frame: Frame, call: tir.Call) -> None:
-        self.knowledge.synchronize(kind, key, (self._block(frame), thread_number(frame)), frame, call)
+        who = self._block(frame), thread_number(frame)
+        self.knowledge.synchronize(kind, key, who, frame, call)
+        if name_of(call) == COMMIT:
+            self.tensor_memory.commit(who)
+            self._commit(who)
 
     def access(self, access: Access, indices: tuple[int, ...], frame: Frame) -> None:
         pointer, dtype = frame[access.buffer.data], parse_dtype(access.buffer.dtype)
@@ -215,10 +187,14 @@ class _Detector(Observer):
         memory, size = part.pointer.memory, part.flat.itemsize
         if not frame.thread or is_fragment_scope(memory.scope):
             return
+        if memory.scope == SCOPE:
+            who = self._block(frame), thread_number(frame)
+            self.tensor_memory.reach(call, part, who, _name_in(frame, memory), frame)
+            return
         start, (count,) = part.pointer.offset, part.shape
         places = range(start, start + count * size, size)
         if memory.scope == "local":
-            if is_product(call):
+            if is_product(call) or name_of(call) == LOAD:
                 self.order.accumulate(self._event(call, kind, frame), memory, places, _name_in(frame, memory))
             for place in places if kind != "read" else ():
                 self.local.write(memory, place)
@@ -235,6 +211,9 @@ class _Detector(Observer):
                 self._copied(self._event(call, "write", frame), memory, places, name, frame)
             return
         event = self._event(call, kind, frame, is_whole)
+        if name_of(call) == TENSOR_PRODUCT:
+            self._read_until_commit(event, memory, places, frame)
+            return
         if is_product(call):
             self._read_by_product(copy, event, memory, places, frame)
             return
@@ -246,14 +225,14 @@ class _Detector(Observer):
         for place in places:
             self._note(event, memory, place, (_name_in(frame, memory), place // size), frame)
 
-    def _copied(self, event: _AccessEvent, memory: Any, places: range, name: str, frame: Frame) -> None:
+    def _copied(self, event: AccessEvent, memory: Any, places: range, name: str, frame: Frame) -> None:
         """Note a copy of a box: it conflicts with everything that is not behind a wait for its barrier."""
-        event = replace(event, barriers=_NEVER, moment=self.knowledge.of_copy())
+        event = replace(event, barriers=_NEVER, moment=self.knowledge.of_copy(), is_later=True)
         for place in places:
             self._note(event, memory, place, (name, place // places.step), frame)
 
     def _read_by_product(
-        self, key: tuple[int, int, int, int], event: _AccessEvent, memory: Any, places: range, frame: Frame
+        self, key: tuple[int, int, int, int], event: AccessEvent, memory: Any, places: range, frame: Frame
     ) -> None:
         """Note a read of a product when it begins, and another one when it is complete: it may read at any time in between."""
         name = _name_in(frame, memory)
@@ -266,21 +245,40 @@ class _Detector(Observer):
         for place in places:
             self._note(event, memory, place, (name, place // places.step), frame)
 
+    def _read_until_commit(self, event: AccessEvent, memory: Any, places: range, frame: Frame) -> None:
+        """Note a read of a product when it begins, which ends at the moment of the barrier of its commit."""
+        if event.kind != "begin":
+            return
+        known = self.knowledge.so_far(event.who, frame)
+        event = replace(event, kind="read", barriers=_NEVER, moment=NEVER, known=known, is_later=True)
+        for place in places:
+            self._note(event, memory, place, (_name_in(frame, memory), place // places.step), frame)
+        self._uncommitted.setdefault(event.who, []).append((event, memory, places))
+
+    def _commit(self, who: tuple[int, int]) -> None:
+        """Record that all products that a thread has started are complete at the moment of a barrier."""
+        for event, memory, places in self._uncommitted.pop(who, ()):
+            committed = replace(event, moment=self.knowledge.of_copy())
+            for place in places:
+                reads = self._elements[id(memory), place][0].since["read"]
+                if reads.get((who, True)) is event:
+                    reads[who, True] = committed
+
     def finish(self) -> None:
         """Note the reads of products that no thread has waited for."""
         for event, memory, places, name, frame in self._reads.values():
             for place in places:
                 self._note(event, memory, place, (name, place // places.step), frame)
 
-    def _event(self, node: Access | tir.Call, kind: Reach, frame: Frame, is_whole: bool = False) -> _AccessEvent:
+    def _event(self, node: Access | tir.Call, kind: Reach, frame: Frame, is_whole: bool = False) -> AccessEvent:
         block, thread = self._block(frame), thread_number(frame)
         barriers, warp_barriers = (self._waits.get((block, thread, scope), 0) for scope in ("block", "warp"))
         proxies, moment = self.order.proxies((block, thread)), self.knowledge.now((block, thread), frame)
-        return _AccessEvent(
+        return AccessEvent(
             node, kind, self._launch, thread, block, barriers, warp_barriers, barriers, is_whole, proxies, moment
         )
 
-    def _note(self, event: _AccessEvent, memory: Any, place: int, named: tuple[str, int], frame: Frame) -> None:
+    def _note(self, event: AccessEvent, memory: Any, place: int, named: tuple[str, int], frame: Frame) -> None:
         """Report the conflicts of an access with earlier ones of the element at byte `place`, and keep it."""
         element, _ = self._elements.setdefault(
             (id(memory), place), (_Element(None, {"read": {}, "update": {}}), memory)
@@ -301,43 +299,18 @@ class _Detector(Observer):
                 is_before = event.known.has(other.moment)
             else:
                 is_before = self.knowledge.knows(event.who, other.moment, frame)
-            if not is_before:
-                self._report(other, event, named)
+            key = (id(other.node), id(event.node))
+            if not is_before and key not in self.races:
+                self.races[key] = race(other, event, named)
         if event.kind == "write":
             element.write, element.since = event, {"read": {}, "update": {}}
         else:
-            element.since[event.kind][event.who] = event
+            element.since[event.kind][event.who, event.is_later] = event
 
     def _block(self, frame: Frame) -> int:
         """Return the index of the current block, which has its own shared memory."""
         number, _ = self._blocks.setdefault(id(frame.shared), (len(self._blocks), frame.shared))
         return number
-
-    def _report(self, before: _AccessEvent, after: _AccessEvent, named: tuple[str, int]) -> None:
-        key = (id(before.node), id(after.node))
-        if key in self.races:
-            return
-        name, index = named
-        who = f"threads {before.thread} and {after.thread}"
-        who += " of a block" if before.block == after.block else f" of blocks {before.block} and {after.block}"
-        message = f"{who} race on element {index} of '{name}': one {_DOES[before.kind]} it"
-        message += f", the other {_DOES[after.kind]} it, without a barrier between"
-        note = Note(f"it {_DOES[before.kind]} it here", before.node.span)
-        self.races[key] = Diagnostic("E0723", message, after.node.span, help=_remedy(before, after), notes=(note,))
-
-
-def _remedy(before: _AccessEvent, after: _AccessEvent) -> str:
-    """Return what prevents a race."""
-    if is_box(before.node) and is_product(after.node):
-        of_copy = f"call T.{WAIT} for the barrier of the copy before the product"
-        return f"{of_copy}, and T.{WAIT_GROUP} before the thread arrives at a barrier that lets the next copy start"
-    if is_box(before.node):
-        return f"call T.{WAIT} for the barrier of the copy before the access"
-    if is_box(after.node):
-        return "copy when threads that access it before have arrived at a barrier that the copying thread waits for"
-    if before.block == after.block:
-        return 'put T.tvm_storage_sync("shared") between the accesses'
-    return "blocks cannot synchronize: split the kernel between the accesses"
 
 
 def _is_axis(node: Node) -> bool:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ...ir import tir
 from ...ir.matrix_units import is_fragment_scope, name_of
+from ...ir.tensor_memory import calls_in
 from ...ir.visit import walk
 from ...ir.warpgroups import warpgroup_calls
 from ..lower.rewriter import Rewriter
@@ -28,7 +29,7 @@ _MOST_ELEMENTS = 256
 def keep_in_registers(kernel: Kernel) -> Kernel:
     """Return a lowered kernel with those loops unrolled whose variables index small local memory."""
     marked = _Marker(kernel).rewrite(kernel.body)
-    limit = _MOST_ELEMENTS if warpgroup_calls(kernel.body) else LIMIT
+    limit = _MOST_ELEMENTS if warpgroup_calls(kernel.body) or calls_in(kernel.body) else LIMIT
     return replace(kernel, body=unroll_up_to(tir.PrimFunc((), marked), limit).body)
 
 

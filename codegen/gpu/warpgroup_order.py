@@ -10,6 +10,9 @@ from ...ir.base import Node
 from ...ir.diagnostics import Diagnostic, Note
 from ...ir.matrix_units import name_of
 from ...ir.tensor_copies import COPIES
+from ...ir.tensor_memory import LOAD
+from ...ir.tensor_memory import PRODUCT as TENSOR_PRODUCT
+from ...ir.tensor_memory import WAIT as WAIT_LOAD
 from ...ir.warpgroups import FENCE, PRODUCT, PROXY, WAIT
 
 _Who: TypeAlias = tuple[int, int]
@@ -67,15 +70,14 @@ class WarpgroupOrder:
             self._changed.setdefault(event.who, {})[key] = event.node
         product = self._pending.get(key)
         if product is not None:
-            does = "changes" if event.kind == "write" else "reads"
-            message = (
-                f"thread {event.thread} {does} '{name}' before T.{WAIT} has waited for the product that changes it"
-            )
-            note = Note("the product starts here", product.span)
-            self._report(product, event.node, message, f"call T.{WAIT}(0) before the access", note)
+            does, is_load = "changes" if event.kind == "write" else "reads", _is_call(product, LOAD)
+            wait, what = (WAIT_LOAD, "load that writes") if is_load else (WAIT, "product that changes")
+            message = f"thread {event.thread} {does} '{name}' before T.{wait} has waited for the {what} it"
+            note = Note("the load starts here" if is_load else "the product starts here", product.span)
+            self._report(product, event.node, message, f"call T.{wait}({'' if is_load else 0}) before the access", note)
 
     def accumulate(self, event: _Event, memory: Any, places: Sequence[int], name: str) -> None:
-        """Record that a product starts to change an accumulator, or that it is complete."""
+        """Record that a product starts to change an accumulator, that a load starts to write local memory, or that it is complete."""
         keys = [(id(memory), place) for place in places]
         if event.kind == "write":
             for key in keys:
@@ -84,7 +86,7 @@ class WarpgroupOrder:
             return
         changed = self._changed.get(event.who, {})
         store = next((changed[key] for key in keys if key in changed), None)
-        if store is not None:
+        if store is not None and _is_call(event.node, PRODUCT):
             message = (
                 f"T.{PRODUCT} adds to '{name}', which thread {event.thread} has changed, without T.{FENCE} between"
             )
@@ -100,7 +102,8 @@ class WarpgroupOrder:
         if write.launch != read.launch or any(at < read.barriers or write.who == read.who for at in fences):
             return
         name, index = named
-        message = f"T.{PRODUCT} reads element {index} of '{name}', which thread {write.thread} wrote without T.{PROXY}"
+        product = name_of(read.node) if isinstance(read.node, tir.Call) else PRODUCT
+        message = f"T.{product} reads element {index} of '{name}', which thread {write.thread} wrote without T.{PROXY}"
         note = Note("it is written here", write.node.span)
         self._report(write.node, read.node, message, f"call T.{PROXY}() between the write and the barrier", note)
 
@@ -110,10 +113,14 @@ class WarpgroupOrder:
 
 
 def is_product(node: object) -> bool:
-    """Return whether `node` is a product of a warpgroup."""
-    return isinstance(node, tir.Call) and getattr(node.op, "name", "") == f"tir.{PRODUCT}"
+    """Return whether `node` is an asynchronous product of factors in shared memory."""
+    return _is_call(node, PRODUCT, TENSOR_PRODUCT)
 
 
 def is_box(node: object) -> bool:
     """Return whether `node` is a copy of a box, which products see without a fence."""
-    return isinstance(node, tir.Call) and name_of(node) in COPIES
+    return _is_call(node, *COPIES)
+
+
+def _is_call(node: object, *names: str) -> bool:
+    return isinstance(node, tir.Call) and name_of(node) in names

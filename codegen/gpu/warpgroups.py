@@ -47,14 +47,7 @@ def check_warpgroups(kernel: Kernel) -> None:
             reason = f"T.{PRODUCT} needs whole warpgroups of {WARPGROUP} threads, but a block has {kernel.thread_count}"
             raise error("E0611", reason, call.span, f"bind a multiple of {WARPGROUP} iterations to threads")
         for at, scope, dtype in ((6, "shared", product.dtype), (8, "shared", product.dtype), (10, "local", "float32")):
-            place = place_of(call.args[at], call.args[at + 1], dtype)
-            if not place.buffer.scope.startswith(scope):
-                reason = f"T.{PRODUCT} needs memory of scope '{scope}', but '{place.buffer.name}' is in '{place.buffer.scope}'"
-                raise error("E0606", reason, call.span, f"pass {scope} memory")
-            found = modular_set(place.at(0))
-            if scope == "shared" and (found.base % LINE or found.coeff % LINE):
-                reason = f"the factor in '{place.buffer.name}' is not proven to start at a multiple of 16 bytes"
-                raise error("E0606", reason, call.span, f"use an offset that is a multiple of {LINE} elements")
+            check_operand(call, at, scope, dtype)
         for missing in {FENCE, WAIT} - names:
             reason = f"a kernel with T.{PRODUCT} never calls T.{missing}"
             help = {
@@ -66,6 +59,18 @@ def check_warpgroups(kernel: Kernel) -> None:
         if isinstance(call, tir.Call) and name_of(call) == WAIT and number(call, 0) < 0:
             reason = f"cannot wait for {number(call, 0)} pending groups"
             raise error("E0606", reason, call.span, "give a number of groups that is not negative")
+
+
+def check_operand(call: tir.Call, at: int, scope: str, dtype: str) -> None:
+    """Raise E0606 if the operand of a product at a position has the wrong scope, or a factor is not proven to be aligned."""
+    place, name = place_of(call.args[at], call.args[at + 1], dtype), name_of(call)
+    if not place.buffer.scope.startswith(scope):
+        reason = f"T.{name} needs memory of scope '{scope}', but '{place.buffer.name}' is in '{place.buffer.scope}'"
+        raise error("E0606", reason, call.span, f"pass {scope} memory")
+    found = modular_set(place.at(0))
+    if scope == "shared" and (found.base % LINE or found.coeff % LINE):
+        reason = f"the factor in '{place.buffer.name}' is not proven to start at a multiple of 16 bytes"
+        raise error("E0606", reason, call.span, f"use an offset that is a multiple of {LINE} elements")
 
 
 def position(place: MemoryRange, tile: Tile, span: tir.PrimExpr, depth: tir.PrimExpr) -> tir.PrimExpr:

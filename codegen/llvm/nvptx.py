@@ -10,7 +10,7 @@ fault before it returns. Products and sums may be fused into one rounding, as ot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -23,7 +23,8 @@ from ...ir.clusters import TAGS as CLUSTER_TAGS
 from ...ir.diagnostics import Diagnostic, TvmsError, error
 from ...ir.dtype import element_bytes, lanes_of, with_lanes
 from ...ir.matrix_units import Fragment, fragments_in, is_fragment_scope, name_of
-from ...ir.tensor_copies import TensorMap, tensor_maps
+from ...ir.tensor_copies import TensorMap, calls_in, tensor_maps
+from ...ir.tensor_memory import LOAD, PRODUCT, SCOPE
 from ...ir.visit import walk
 from ...ir.warpgroups import warpgroup_calls
 from ..gpu.architectures import ARCHITECTURES, LOCAL_BYTES, PARAMETER_BYTES, STATIC_SHARED_BYTES
@@ -46,6 +47,8 @@ from .tensor_copies import map_parameter, note_function, require_hopper
 from .types import I32, I64, POINTER, register_type
 
 SHARED_SPACE = 3
+ADDRESS_BYTES = 4
+"""Number of bytes of an address of tensor memory, which an allocation stores in shared memory."""
 WIDEST_ACCESS = 16
 """Maximum number of bytes that one instruction loads or stores."""
 _REGISTERS = {"threadIdx": "tid", "blockIdx": "ctaid", "clusterCtaIdx": "cluster.ctaid"}
@@ -173,7 +176,14 @@ class DeviceEmitter(KernelEmitter):
     @cached_property
     def accumulators(self) -> dict[tir.Var, int]:
         """Return the local memory of the accumulators of warpgroups, with its number of elements."""
-        used = {call.args[10] for call in warpgroup_calls(self._kernel.body)}
+        return self._sizes_of({call.args[10] for call in warpgroup_calls(self._kernel.body)})
+
+    @cached_property
+    def load_targets(self) -> dict[tir.Var, int]:
+        """Return the local memory that tensor memory is loaded into, with its number of elements."""
+        return self._sizes_of({call.args[0] for call in calls_in(self._kernel.body, (LOAD,))})
+
+    def _sizes_of(self, used: Set[object]) -> dict[tir.Var, int]:
         found = (stmt for stmt in walk(self._kernel.body) if isinstance(stmt, tir.Allocate) and stmt.buffer_var in used)
         sizes = {
             stmt.buffer_var: [part.value for part in stmt.extents if isinstance(part, tir.IntImm)] for stmt in found
@@ -199,8 +209,8 @@ class DeviceEmitter(KernelEmitter):
         return self.builder.call(self.module.c_function(symbol, I32, []), [])
 
     def note_loop(self, loop: tir.For, back: Value) -> None:
-        """Keep loops with products of warpgroups: unrolled ones have more instructions than the cache of a multiprocessor holds."""
-        if not warpgroup_calls(loop.body):
+        """Keep loops with asynchronous products: unrolled ones have more instructions than the cache of a multiprocessor holds."""
+        if not (warpgroup_calls(loop.body) or calls_in(loop.body, (PRODUCT,))):
             return
         module = self.builder.module
         disabled = module.add_metadata(["llvm.loop.unroll.disable"])
@@ -258,6 +268,9 @@ class DeviceEmitter(KernelEmitter):
         elif scope == "shared":
             self._shared_bytes += size
             self.values[stmt.buffer_var] = self._shared(size)
+        elif scope == SCOPE:
+            self._shared_bytes += ADDRESS_BYTES
+            self.values[stmt.buffer_var] = self._shared_variable(ADDRESS_BYTES, ADDRESS_BYTES)
         elif scope == "local" or is_fragment_scope(scope):
             self._local_bytes += size
             self.values[stmt.buffer_var] = self._local(size)
@@ -273,11 +286,11 @@ class DeviceEmitter(KernelEmitter):
     def _shared(self, size: int) -> Value:
         return self.builder.addrspacecast(self._shared_variable(size), POINTER)
 
-    def _shared_variable(self, size: int) -> Value:
+    def _shared_variable(self, size: int, alignment: int | None = None) -> Value:
         module, kind = self.builder.module, ir.ArrayType(ir.IntType(8), size)
         name = module.get_unique_name(f"{self.function.name}_shared")
         variable = ir.GlobalVariable(module, kind, name, addrspace=SHARED_SPACE)
-        variable.linkage, variable.align = "internal", self._alignment
+        variable.linkage, variable.align = "internal", alignment or self._alignment
         variable.initializer = ir.Constant(kind, ir.Undefined)
         return variable
 

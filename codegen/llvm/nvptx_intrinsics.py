@@ -19,6 +19,7 @@ from .intrinsics import ANY, Intrinsic, Table
 from .matrix_units import MATRIX_UNITS, call_symbol
 from .operators import kind_of, number
 from .tensor_copies import TENSOR_COPIES
+from .tensor_memory import TENSOR_MEMORY
 from .types import I32, I64, POINTER
 from .warpgroups import WARPGROUPS
 
@@ -224,6 +225,7 @@ NVPTX: Table = {
     **MATRIX_UNITS,
     **WARPGROUPS,
     **TENSOR_COPIES,
+    **TENSOR_MEMORY,
 }
 """The intrinsics of a GPU. Nothing else may reach LLVM, which aborts the process on intrinsics that NVPTX does not
 have.

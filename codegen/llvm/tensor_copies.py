@@ -110,8 +110,8 @@ def _number(emitter: ExpressionEmitter, operand: object, kind: LLVMType = I32) -
     return emit_cast(emitter.builder, emitter.emit(operand), operand.dtype, dtype)
 
 
-def _barrier(emitter: ExpressionEmitter, call: tir.Call, at: int = 0) -> Value:
-    """Return the address of a barrier in shared memory."""
+def barrier_address(emitter: ExpressionEmitter, call: tir.Call, at: int = 0) -> Value:
+    """Return the address of the barrier whose number is an operand, in shared memory."""
     _require(emitter, call)
     device: _HasBarriers = emitter  # type: ignore[assignment]
     index = _number(emitter, call.args[at], I64)
@@ -126,11 +126,11 @@ def _create(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 def _initialize(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     """Initialize a barrier, and let the copy engine and other blocks know."""
     text = "mbarrier.init.shared::cta.b64 [$0], $1; fence.mbarrier_init.release.cluster;"
-    return _assembly(emitter, call, text, [_barrier(emitter, call), _number(emitter, call.args[1])], "rr")
+    return _assembly(emitter, call, text, [barrier_address(emitter, call), _number(emitter, call.args[1])], "rr")
 
 
 def _arrive(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    return _assembly(emitter, call, "mbarrier.arrive.shared::cta.b64 _, [$0];", [_barrier(emitter, call)], "r")
+    return _assembly(emitter, call, "mbarrier.arrive.shared::cta.b64 _, [$0];", [barrier_address(emitter, call)], "r")
 
 
 def _arrive_remote(emitter: ExpressionEmitter, call: tir.Call) -> Value:
@@ -139,13 +139,13 @@ def _arrive_remote(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         "{ .reg .b32 remote; mapa.shared::cluster.u32 remote, $0, $1; "
         "@active mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }"
     )
-    operands = [_barrier(emitter, call), _number(emitter, call.args[1])]
+    operands = [barrier_address(emitter, call), _number(emitter, call.args[1])]
     return _assembly(emitter, call, text, operands, "rr")
 
 
 def _expect(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
-    return _assembly(emitter, call, text, [_barrier(emitter, call), _number(emitter, call.args[1])], "rr")
+    return _assembly(emitter, call, text, [barrier_address(emitter, call), _number(emitter, call.args[1])], "rr")
 
 
 def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
@@ -157,11 +157,11 @@ def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
         f"{{ .reg .pred complete; AGAIN_${{:uid}}: mbarrier.try_wait.parity{order}.shared::cta.b64 complete, [$0], $1; "
         "@!complete bra AGAIN_${:uid}; }"
     )
-    return _assembly(emitter, call, text, [_barrier(emitter, call), parity], "rr")
+    return _assembly(emitter, call, text, [barrier_address(emitter, call), parity], "rr")
 
 
 def _copy(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    barrier = _barrier(emitter, call, 9)
+    barrier = barrier_address(emitter, call, 9)
     device: _HasBarriers = emitter  # type: ignore[assignment]
     wanted = tensor_map_of(call)
     place = next(value for known, value in device.tensor_maps if known.is_same(wanted))

@@ -19,7 +19,6 @@ from ...ir.warpgroups import (
     PRODUCT,
     PROXY,
     WAIT,
-    Tile,
     warpgroup_product_of,
 )
 from .api import LLVMType, Value, ir
@@ -50,38 +49,49 @@ def _require(emitter: ExpressionEmitter, call: tir.Call, what: str) -> None:
         raise error("E0602", reason, call.span, f'compile for Hopper: "cuda -arch={ARCHITECTURE}"')
 
 
-def _assembly(
+def assembly(
     emitter: ExpressionEmitter,
     text: str,
     registers: Sequence[Value] = (),
     others: Sequence[Value] = (),
     letters: str = "",
+    attributes: Sequence[str] = (),
 ) -> list[Value]:
-    """Emit PTX that changes float `registers` and reads `others`, of the kinds `letters`; return the new registers."""
+    """Emit PTX that changes float `registers` and reads `others`, of the kinds `letters`; return the new registers.
+
+    `attributes` are those of the call for LLVM.
+    """
     count = len(registers)
     result = _VOID if not count else _FLOAT if count == 1 else ir.LiteralStructType([_FLOAT] * count)
     kind = ir.FunctionType(result, [value.type for value in (*registers, *others)])
     constraints = ["=f"] * count + [str(i) for i in range(count)] + list(letters) + ["~{memory}"]
-    found = emitter.builder.call(
-        ir.InlineAsm(kind, text, ",".join(constraints), side_effect=True), [*registers, *others]
-    )
+    code = ir.InlineAsm(kind, text, ",".join(constraints), side_effect=True)
+    found = emitter.builder.call(code, [*registers, *others], attrs=attributes)
     return [found] if count == 1 else [emitter.builder.extract_value(found, i) for i in range(count)]
 
 
-def _places(emitter: ExpressionEmitter, address: Value, count: int) -> list[Value]:
+def elements_at(emitter: ExpressionEmitter, address: Value, count: int) -> list[Value]:
+    """Return the places of `count` floats from an address on."""
     return [emitter.builder.gep(address, [number(I64, i)], source_etype=_FLOAT) for i in range(count)]
 
 
-def _changed(
-    emitter: ExpressionEmitter, places: Sequence[Value], text: str, others: Sequence[Value] = (), letters: str = ""
+def change_elements(
+    emitter: ExpressionEmitter,
+    places: Sequence[Value],
+    text: str,
+    others: Sequence[Value] = (),
+    letters: str = "",
+    attributes: Sequence[str] = (),
 ) -> None:
     """Emit PTX that changes the floats at `places`."""
     registers = [emitter.builder.load(place, align=_BYTES, typ=_FLOAT) for place in places]
-    for place, value in zip(places, _assembly(emitter, text, registers, others, letters), strict=True):
+    found = assembly(emitter, text, registers, others, letters, attributes)
+    for place, value in zip(places, found, strict=True):
         emitter.builder.store(value, place, align=_BYTES)
 
 
-def _address(emitter: ExpressionEmitter, call: tir.Call, at: int, dtype: str) -> Value:
+def element_address(emitter: ExpressionEmitter, call: tir.Call, at: int, dtype: str) -> Value:
+    """Return the address of the element that two operands name, a pointer and an offset."""
     base, offset = call.args[at], call.args[at + 1]
     assert isinstance(base, tir.PrimExpr)
     assert isinstance(offset, tir.PrimExpr)
@@ -89,25 +99,27 @@ def _address(emitter: ExpressionEmitter, call: tir.Call, at: int, dtype: str) ->
     return emitter.builder.gep(emitter.emit(base), [index], source_etype=memory_type(dtype))
 
 
-def _descriptor(emitter: ExpressionEmitter, call: tir.Call, at: int, dtype: str, tile: Tile) -> Value:
-    """Return the matrix descriptor of a factor; addresses of shared memory have at most 18 bits."""
+def matrix_descriptor(emitter: ExpressionEmitter, call: tir.Call, at: int, dtype: str, fields: int) -> Value:
+    """Return the matrix descriptor of a factor, whose other `fields` are known; addresses of shared memory have at most 18 bits."""
     builder = emitter.builder
-    shared = builder.addrspacecast(_address(emitter, call, at, dtype), _SHARED)
+    shared = builder.addrspacecast(element_address(emitter, call, at, dtype), _SHARED)
     address = builder.zext(builder.ptrtoint(shared, I32), I64)
-    return builder.add(builder.lshr(address, number(I64, 4)), number(I64, tile.descriptor))
+    return builder.add(builder.lshr(address, number(I64, 4)), number(I64, fields))
 
 
 def _product(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     product = warpgroup_product_of(call)
     _require(emitter, call, "products of warpgroups")
-    descriptors = [_descriptor(emitter, call, at, product.dtype, tile) for at, tile in ((6, product.a), (8, product.b))]
+    descriptors = [
+        matrix_descriptor(emitter, call, at, product.dtype, tile.descriptor) for at, tile in ((6, product.a), (8, product.b))
+    ]  # fmt: skip
     count = product.count
     registers = ", ".join(f"${i}" for i in range(count))
     name = f"wgmma.mma_async.sync.aligned.{product.shape}.f32.{product.kind}.{product.kind}"
     turned = f"{int(not product.a.is_deep)}, {int(not product.b.is_deep)}"
     text = f"{name} {{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1, {turned};"
-    places = _places(emitter, _address(emitter, call, 10, "float32"), count)
-    _changed(emitter, places, text, descriptors, "ll")
+    places = elements_at(emitter, element_address(emitter, call, 10, "float32"), count)
+    change_elements(emitter, places, text, descriptors, "ll")
     return number(I32, 0)
 
 
@@ -115,9 +127,11 @@ def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     _require(emitter, call, "products of warpgroups")
     device: _HasAccumulators = emitter  # type: ignore[assignment]
     places = [
-        place for data, count in device.accumulators.items() for place in _places(emitter, emitter.emit(data), count)
+        place
+        for data, count in device.accumulators.items()
+        for place in elements_at(emitter, emitter.emit(data), count)
     ]
-    _changed(emitter, places, f"wgmma.wait_group.sync.aligned {constant(call, 0)};")
+    change_elements(emitter, places, f"wgmma.wait_group.sync.aligned {constant(call, 0)};")
     return number(I32, 0)
 
 
@@ -126,15 +140,17 @@ def _fence(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     _require(emitter, call, "products of warpgroups")
     device: _HasAccumulators = emitter  # type: ignore[assignment]
     places = [
-        place for data, count in device.accumulators.items() for place in _places(emitter, emitter.emit(data), count)
+        place
+        for data, count in device.accumulators.items()
+        for place in elements_at(emitter, emitter.emit(data), count)
     ]
-    _changed(emitter, places, "wgmma.fence.sync.aligned;")
+    change_elements(emitter, places, "wgmma.fence.sync.aligned;")
     return number(I32, 0)
 
 
 def _commit(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     _require(emitter, call, "products of warpgroups")
-    _assembly(emitter, "wgmma.commit_group.sync.aligned;")
+    assembly(emitter, "wgmma.commit_group.sync.aligned;")
     return number(I32, 0)
 
 
@@ -143,7 +159,7 @@ def _proxy(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     if int(target.removeprefix("sm_").rstrip("a")) < 90:
         reason = f"fences of asynchronous memory accesses need sm_90 or newer; the target is {target}"
         raise error("E0602", reason, call.span, f'compile for a newer GPU: "cuda -arch={ARCHITECTURE}"')
-    _assembly(emitter, "fence.proxy.async.shared::cta;")
+    assembly(emitter, "fence.proxy.async.shared::cta;")
     return number(I32, 0)
 
 

@@ -53,6 +53,7 @@ _POINTERS = {
     "tir.ptx_ldmatrix": (3,),
     "tir.ptx_mma": (6, 8, 10),
     "tir.ptx_wgmma_mma_async": (6, 8, 10),
+    "tir.ptx_tcgen05_mma": (6, 8),
 }
 """Positions of pointers to buffers in the arguments of intrinsics; an offset in elements follows each of them."""
 

@@ -7,7 +7,7 @@ memory holds poison, and faults are reported with their position.
     call_prim_func(func, [a, b, c])     one loop function, with c written in place
 
 Modules: values (`scalars`, `memory`, `struct_info`), the loop level (`expressions`, `intrinsics`, `calls`,
-`buffers`, `statements`, `threads`, `matrix_units`, `warpgroups`), the graph level (`graph`, `graph_calls`), calls (`arguments`,
+`buffers`, `statements`, `threads`, `matrix_units`, `warpgroups`, `tensor_memory`), the graph level (`graph`, `graph_calls`), calls (`arguments`,
 `prim_func`, `entry`), and observation of a run (`observer`, `trap`).
 """
 
@@ -30,6 +30,7 @@ from . import clusters as _clusters
 from . import graph_calls as _graph_calls
 from . import matrix_units as _matrix_units
 from . import tensor_copies as _tensor_copies
+from . import tensor_memory as _tensor_memory
 from . import warpgroups as _warpgroups
 from .frame import Observer, ThreadOrder, Tier, World
 from .graph import module_function
@@ -39,7 +40,7 @@ from .scalars import Value
 from .trap import Trap
 
 __all__ = ["Observer", "Recorder", "Trap", "call_prim_func", "run"]
-_ = _addresses, _calls, _clusters, _graph_calls, _matrix_units, _tensor_copies, _warpgroups
+_ = _addresses, _calls, _clusters, _graph_calls, _matrix_units, _tensor_copies, _tensor_memory, _warpgroups
 
 
 @deep

@@ -115,7 +115,7 @@ def _mma(call: tir.Call) -> Exchange:
             read_part(frame, call, a, a_dtype, a_at, product.a_count),
             read_part(frame, call, b, b_dtype, b_at, product.b_count),
         )
-        lanes, lane = yield from _warp(frame, call, own)
+        lanes, lane = yield from whole_warp(frame, call, own)
         rows = np.concatenate([lanes[lane // 4 * 4 + t][0] for t in range(4)])[left]
         columns = np.concatenate([lanes[lane % 4 * 8 + other][1] for other in range(8)])[right]
         mine = read_part(frame, call, c, c_dtype, c_at, product.c_count)
@@ -135,7 +135,7 @@ def _ldmatrix(call: tir.Call) -> Exchange:
     def run(frame: Frame) -> Generator[Node, None, Value]:
         local, local_at, shared, shared_at = operands(frame)[3:7]
         told = Pointer(shared.memory, shared.offset + shared_at * size)
-        lanes, lane = yield from _warp(frame, call, told)
+        lanes, lane = yield from whole_warp(frame, call, told)
         for which in range(load.count):
             own, rows = lane // 4, range(8)
             if not load.is_transposed and frame.world.observer is None:
@@ -150,7 +150,7 @@ def _ldmatrix(call: tir.Call) -> Exchange:
     return run
 
 
-def _warp(frame: Frame, call: tir.Call, value: Any) -> Generator[Node, None, tuple[list[Any], int]]:
+def whole_warp(frame: Frame, call: tir.Call, value: Any) -> Generator[Node, None, tuple[list[Any], int]]:
     """Share `value` within the warp; return the values of its threads, and this thread's lane. E0714 if threads are missing."""
     heard = yield from tell(frame, call, value)
     own = thread_number(frame)

@@ -211,7 +211,7 @@ def _allocate(stmt: tir.Allocate) -> Statement:
         if memory is None:
             sizes = extents(frame)
             memory = new_memory(frame, stmt.dtype, (*sizes, prod(sizes)), scope, stmt.buffer_var.name, stmt)
-        if scope.startswith("shared"):
+        if scope.startswith(("shared", "tmem")):
             frame.shared[stmt] = memory
         frame[stmt.buffer_var] = memory
         return body(frame)

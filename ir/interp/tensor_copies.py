@@ -44,17 +44,35 @@ from .scalars import Value
 from .threads import Blocked, Exchange, exchange
 
 
-class _Barrier:
+class Barrier:
     """A barrier that `count` threads arrive at, none before it is initialized."""
 
     def __init__(self) -> None:
-        self.count = self.pending = self.bytes = self.phase = 0
+        self.count = self.pending = self.bytes = self.phase = self.promised = 0
         self.arriving: list[Callable[[], int]] = []
-        """What stores the data of pending copies and returns their bytes."""
+        """What completes pending copies and products, and returns the bytes of copies."""
 
     def initialize(self, count: int) -> None:
         self.count = self.pending = count
         self.bytes = self.phase = 0
+
+    def has_all(self) -> bool:
+        """Return whether all threads of the phase have arrived, or will when what they started is complete."""
+        if self.pending == self.promised:
+            self.receive()
+        return self.pending == self.promised
+
+    def promise(self, complete: Callable[[], None]) -> None:
+        """Arrive when `complete` is called."""
+
+        def arrive() -> int:
+            complete()
+            self.pending -= 1
+            self.promised -= 1
+            return 0
+
+        self.promised += 1
+        self.arriving.append(arrive)
 
     def arrive(self, announced: int = 0) -> None:
         self.bytes += announced
@@ -62,7 +80,7 @@ class _Barrier:
         self._end_phase()
 
     def receive(self) -> None:
-        """Store the data of pending copies."""
+        """Complete pending copies and products."""
         copies, self.arriving = self.arriving, []
         for copy in copies:
             self.bytes -= copy()
@@ -80,11 +98,11 @@ class _Barrier:
             self.pending = self.count
 
 
-def _barrier(
+def barrier_of(
     frame: Frame, call: tir.Call, number: int, is_new: bool = False, shared: dict[Any, Any] | None = None
-) -> _Barrier:
+) -> Barrier:
     """Return a barrier of the block, or of that with the memory `shared`; E0712 if it does not exist, or is not initialized."""
-    barriers: list[_Barrier] = (frame.shared if shared is None else shared).get(_Barrier, [])
+    barriers: list[Barrier] = (frame.shared if shared is None else shared).get(Barrier, [])
     if not 0 <= number < len(barriers):
         reason = f"barrier {number} does not exist: the block created {len(barriers)}"
         raise fault("E0712", reason, call, f"call T.{CREATE}({number + 1}) before")
@@ -99,7 +117,7 @@ def _create(call: tir.Call) -> Expression:
 
     def create(frame: Frame) -> Value:
         (count,) = operands(frame)
-        frame.shared.setdefault(_Barrier, [_Barrier() for _ in range(count)])
+        frame.shared.setdefault(Barrier, [Barrier() for _ in range(count)])
         return 0
 
     return create
@@ -111,7 +129,7 @@ def _initialize(call: tir.Call) -> Expression:
 
     def initialize(frame: Frame) -> Value:
         number, count = operands(frame)
-        barrier = _barrier(frame, call, number, is_new=True)
+        barrier = barrier_of(frame, call, number, is_new=True)
         barrier.initialize(int(count))
         frame.world.tell_synchronize("begin", (barrier, 0), frame, call)
         return 0
@@ -128,17 +146,20 @@ def _arrive(call: tir.Call) -> Expression:
         if not all(rest[PREDICATES[name] - 1 :]):
             return 0
         block = block_of(frame, call, rest[0]) if name == REMOTE else None
-        barrier = _barrier(frame, call, number, shared=block)
-        if not barrier.pending:
-            barrier.receive()
-        if not barrier.pending:
-            reason = f"more threads arrive at barrier {number} than the {barrier.count} that it was initialized for"
-            raise fault("E0712", reason, call, "let fewer threads arrive in each phase")
+        barrier = barrier_of(frame, call, number, shared=block)
+        check_arrival(barrier, number, call)
         frame.world.tell_synchronize("arrive", (barrier, barrier.phase), frame, call)
         barrier.arrive(rest[0] if name == EXPECT else 0)
         return 0
 
     return arrive
+
+
+def check_arrival(barrier: Barrier, number: int, call: tir.Call) -> None:
+    """Raise E0712 if all threads of the phase of barrier `number` have arrived."""
+    if barrier.has_all():
+        reason = f"more threads arrive at barrier {number} than the {barrier.count} that it was initialized for"
+        raise fault("E0712", reason, call, "let fewer threads arrive in each phase")
 
 
 @exchange(WAIT)
@@ -147,7 +168,7 @@ def _wait(call: tir.Call) -> Exchange:
 
     def wait(frame: Frame) -> Generator[Node, None, Value]:
         number, *given = map(int, operands(frame))
-        barrier, parity = _barrier(frame, call, number), given[0] % 2 if given else 0
+        barrier, parity = barrier_of(frame, call, number), given[0] % 2 if given else 0
 
         def never() -> TvmsError:
             missing = (
@@ -185,7 +206,7 @@ def _copy(call: tir.Call) -> Expression:
         values = np.empty(box.size, box.dtype)
         values[swizzled] = box.reshape(-1)
         for block, place in _targets(frame, call, target, int(rest[0]) if is_multicast else None):
-            barrier = _barrier(frame, call, number, shared=block)
+            barrier = barrier_of(frame, call, number, shared=block)
             frame.world.tell_synchronize("begin", (barrier, barrier.phase), frame, call)
             _begin(frame, call, place, int(at), box.size)
             barrier.arriving.append(partial(_store, frame, call, place, int(at), values))

@@ -21,6 +21,7 @@ from ..base import Node, Op
 from ..diagnostics import TvmsError
 from ..exchanges import ACTIVE, BARRIERS, SHUFFLES
 from ..matrix_units import WARP, whole_warp_calls
+from ..tensor_memory import OF_WARP
 from ..visit import post_order
 from .buffers import compile_buffer, compile_position, compile_put, pointed_element
 from .expressions import Expression, compile_all, compile_expr
@@ -41,9 +42,11 @@ Body: TypeAlias = Callable[[Frame], Iterable[Node]]
 Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
 
 _MATRIX = ("tir.ptx_mma", "tir.ptx_ldmatrix", "tir.ptx_wgmma_mma_async")
-_WARP = (ACTIVE, *SHUFFLES, *_MATRIX)
+_WARP = (ACTIVE, *SHUFFLES, *_MATRIX, *[f"tir.{name}" for name in OF_WARP])
 _ENDED = "ended"
 """Key of the numbers of the threads of a block that have ended."""
+_AT_END = "at end"
+"""Key of what is checked at the end of a block."""
 _SYNC = ("tir.tvm_storage_sync",)
 
 _rules: dict[str, Callable[[tir.Call], Exchange]] = {}
@@ -127,11 +130,19 @@ def compile_fork(
             thread[variable] = first + index
             thread.thread[tag] = (variable, index, size)
             threads.append(iter(_start(body, thread)))
-        is_last = not frame.cluster and not any(name.startswith("threadIdx") for name in frame.thread)
+        is_outermost = not any(name.startswith("threadIdx") for name in frame.thread)
         turns = _take_turns(threads)
-        yield from _must_end(turns) if is_last else turns
+        yield from _must_end(turns) if is_outermost and not frame.cluster else turns
+        if is_outermost:
+            for check in frame.shared.pop(_AT_END, ()):
+                check()
 
     return run
+
+
+def at_end_of_block(frame: Frame, check: Callable[[], None]) -> None:
+    """Call `check` when all threads of the block have ended."""
+    frame.shared.setdefault(_AT_END, []).append(check)
 
 
 def _must_end(turns: Iterator[Node]) -> Iterator[Node]:

@@ -67,16 +67,16 @@ def _products_of(frame: Frame) -> _Products:
     return found
 
 
-class _Factor:
-    """Reads a factor from shared memory."""
+class Factor:
+    """Reads a factor of a product from shared memory."""
 
     def __init__(self, call: tir.Call, tile: Tile, dtype: str) -> None:
         self._call, self._dtype = call, dtype
         self._known: dict[int, tuple[Array, int]] = {}
         self._straight = np.array([[tile.straight(span, depth) for depth in range(DEPTH)] for span in range(tile.span)])
 
-    def read(self, frame: Frame, place: Pointer, start: int, kind: Reach) -> Array:
-        """Return the factor as an array of span × depth; E0710 if an element is uninitialized."""
+    def read(self, frame: Frame, place: Pointer, start: int, kind: Reach, is_told: bool = True) -> Array:
+        """Return the factor as an array of span × depth, and tell the observer if `is_told`; E0710 if an element is uninitialized."""
         first, call = memory_of(place, self._call).offset // 2 + start, self._call
         if first % LINE or first < 0:
             raise fault(
@@ -85,7 +85,7 @@ class _Factor:
         positions, end = self._swizzled(first)
         whole = Pointer(place.memory, 0)
         view = part_of(call, whole, self._dtype, 0, end)
-        if frame.world.observer is not None and thread_number(frame) % WARPGROUP < 2:
+        if frame.world.observer is not None and is_told:
             for position in positions[positions % LINE == 0]:
                 frame.world.tell_reach(call, kind, part_of(call, whole, self._dtype, int(position), LINE), frame)
         if not view.is_written(positions):
@@ -106,7 +106,7 @@ class _Factor:
 def _product(call: tir.Call) -> Exchange:
     """Start a product, of which each thread computes its own elements."""
     product, operands = warpgroup_product_of(call), operands_of(call)
-    factors = _Factor(call, product.a, product.dtype), _Factor(call, product.b, product.dtype)
+    factors = Factor(call, product.a, product.dtype), Factor(call, product.b, product.dtype)
 
     def start(frame: Frame) -> Generator[Node, None, Value]:
         a, a_at, b, b_at, c, c_at = operands(frame)[6:12]
@@ -119,14 +119,16 @@ def _product(call: tir.Call) -> Exchange:
                 call,
                 f"call T.{FENCE}() after the accumulator is set",
             )
+        lane = thread_number(frame) % WARPGROUP
+        is_told = lane < 2  # all threads do the same, and any other thread differs from one of two
         for factor, place, at in zip(factors, (a, b), (a_at, b_at), strict=True):
-            factor.read(frame, place, at, "begin")
+            factor.read(frame, place, at, "begin", is_told)
         key, total = _begin_sum(frame, state, call, c, c_at, product)
 
         def complete() -> None:
-            left = factors[0].read(frame, a, a_at, "read")
-            right = factors[1].read(frame, b, b_at, "read")
-            _add(total.values, left, right, thread_number(frame) % WARPGROUP, product)
+            left = factors[0].read(frame, a, a_at, "read", is_told)
+            right = factors[1].read(frame, b, b_at, "read", is_told)
+            _add(total.values, left, right, lane, product)
             total.pending -= 1
             if not total.pending:
                 _end_sum(frame, state, call, c, c_at, key)

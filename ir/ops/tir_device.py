@@ -63,6 +63,41 @@ ROWS = (
     Intrinsic("ptx_wgmma_commit_group", "", "void", "opaque", "PTX's `wgmma.commit_group`."),
     Intrinsic("ptx_wgmma_wait_group", "num:constant", "void", "opaque", "PTX's `wgmma.wait_group`: wait until at most num groups are pending."),
     Intrinsic("ptx_fence_proxy_async", "", "void", "opaque", "PTX's `fence.proxy.async`: let asynchronous products read shared memory that was written before."),
+    Intrinsic(
+        "ptx_tcgen05_alloc", "accumulator:handle columns:constant", "void", "opaque",
+        "PTX's `tcgen05.alloc`: a warp allocates the columns of a buffer in tensor memory.",
+    ),
+    Intrinsic(
+        "ptx_tcgen05_dealloc", "accumulator:handle columns:constant", "void", "opaque",
+        "PTX's `tcgen05.dealloc`: a warp frees the columns of a buffer in tensor memory.",
+    ),
+    Intrinsic(
+        "ptx_tcgen05_relinquish_alloc_permit", "", "void", "opaque",
+        "PTX's `tcgen05.relinquish_alloc_permit`: a warp declares that its block allocates no more tensor memory.",
+    ),
+    Intrinsic(
+        "ptx_tcgen05_mma",
+        f"{_MMA} a_leading:constant a_stride:constant b_leading:constant b_stride:constant enable_input_d:condition",
+        "first", "opaque",
+        "PTX's `tcgen05.mma`: a thread starts a product that is added to tensor memory, or overwrites it if enable_input_d is false.",
+    ),
+    Intrinsic(
+        "ptx_tcgen05_commit", "barrier_id:index", "void", "opaque",
+        "PTX's `tcgen05.commit`: arrive at a barrier in shared memory when all products that this thread has started are complete.",
+    ),
+    Intrinsic(
+        "ptx_tcgen05_ld", "local_ptr:handle local_offset:index accumulator:handle row:index column:index shape:text num:constant", "first", "opaque",
+        "PTX's `tcgen05.ld`: a warp starts to load num columns of its lanes of tensor memory, the first of which is row.",
+    ),
+    Intrinsic("ptx_tcgen05_wait_ld", "", "void", "opaque", "PTX's `tcgen05.wait::ld`: wait until all loads of this thread are complete."),
+    Intrinsic(
+        "ptx_tcgen05_fence_before_thread_sync", "", "void", "opaque",
+        "PTX's `tcgen05.fence::before_thread_sync`: let what threads do behind a barrier follow the loads and products before.",
+    ),
+    Intrinsic(
+        "ptx_tcgen05_fence_after_thread_sync", "", "void", "opaque",
+        "PTX's `tcgen05.fence::after_thread_sync`: let loads and products follow what threads did before a barrier.",
+    ),
     Intrinsic("ptx_ldg32", "*args:any", "first", "pure", "PTX's `ld.global.nc` under a condition.", in_script=False),
     Intrinsic(
         "mma_store", "m:constant n:constant dst_ptr:handle src_ptr:handle src_offset:index dst_stride:index", "first", "opaque", "Store the result of `ptx_mma`."

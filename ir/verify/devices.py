@@ -21,7 +21,7 @@ from .subject import Subject
 
 STORAGE_SCOPES = (
     "global", "shared", "warp", "local", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator", "texture", "amx.tmm",
-    "m16n8k8.matrixA", "m16n8k8.matrixB", "m16n8k8.matrixC", "metal.simdgroup",
+    "m16n8k8.matrixA", "m16n8k8.matrixB", "m16n8k8.matrixC", "metal.simdgroup", "tmem",
 )  # fmt: skip
 """Prefixes of storage scopes (TVM: `runtime::StorageScope`)."""
 

@@ -19,7 +19,7 @@ from tvms.ir.ops.tir import INTRINSICS
 
 ROOT = Path(__file__).parents[2]
 TEXTS = sorted((ROOT / "tests/cases/forms").glob("*.tvms"))
-NATIVE_ONLY = ("constants", "schedules", "warpgroups")
+NATIVE_ONLY = ("constants", "schedules", "tensor_memory", "warpgroups")
 """Texts of forms that Apache TVM does not have."""
 _NOT_TEXT = re.compile(r"#.*|\"[^\"]*\"")
 

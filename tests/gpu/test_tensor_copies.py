@@ -131,6 +131,17 @@ def test_races_are_found(change: tuple[str, str]) -> None:
     assert any("'s" in problem.message for problem in found)
 
 
+@pytest.mark.parametrize(
+    "instead",
+    ["        if tx > 0:\n    " + WAIT, '        T.tvm_storage_sync("warp")\n'],
+    ids=["no wait", "the warp meets"],
+)
+def test_a_thread_has_to_wait_for_its_own_copy(instead: str) -> None:
+    found = {problem.message: problem.help for problem in find_races(steps((WAIT, instead)), "main", arguments())}
+    message = "thread 0 reads element 0 of 's_1', which the copy that thread 0 started may still write"
+    assert found[message] == "call T.ptx_wait_barrier for the barrier of the copy before"
+
+
 REFUSED: dict[str, tuple[tuple[str, str], str]] = {
     "no barriers": (("    T.create_barriers(2)\n", ""), "a kernel with T.ptx_init_barrier_thread_count never calls T.create_barriers"),
     "barriers twice": (("    T.create_barriers(2)\n", "    T.create_barriers(2)\n    T.create_barriers(2)\n"), "a kernel calls T.create_barriers twice"),

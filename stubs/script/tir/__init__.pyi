@@ -501,6 +501,24 @@ def ptx_wgmma_wait_group(num: typing.Any) -> tvms.ir.tir.PrimExpr:
     """PTX's `wgmma.wait_group`: wait until at most num groups are pending."""
 def ptx_fence_proxy_async() -> tvms.ir.tir.PrimExpr:
     """PTX's `fence.proxy.async`: let asynchronous products read shared memory that was written before."""
+def ptx_tcgen05_alloc(accumulator: typing.Any, columns: typing.Any) -> tvms.ir.tir.PrimExpr:
+    """PTX's `tcgen05.alloc`: a warp allocates the columns of a buffer in tensor memory."""
+def ptx_tcgen05_dealloc(accumulator: typing.Any, columns: typing.Any) -> tvms.ir.tir.PrimExpr:
+    """PTX's `tcgen05.dealloc`: a warp frees the columns of a buffer in tensor memory."""
+def ptx_tcgen05_relinquish_alloc_permit() -> tvms.ir.tir.PrimExpr:
+    """PTX's `tcgen05.relinquish_alloc_permit`: a warp declares that its block allocates no more tensor memory."""
+def ptx_tcgen05_mma(dtype: typing.Any, shape: builtins.str, A_layout: builtins.str, B_layout: builtins.str, A_dtype: builtins.str, B_dtype: builtins.str, C_dtype: builtins.str, multiplicand_a: typing.Any, a_index: tvms.ir.tir.PrimExpr | builtins.int, multiplicand_b: typing.Any, b_index: tvms.ir.tir.PrimExpr | builtins.int, accumulator: typing.Any, c_index: tvms.ir.tir.PrimExpr | builtins.int, a_leading: typing.Any, a_stride: typing.Any, b_leading: typing.Any, b_stride: typing.Any, enable_input_d: typing.Any) -> tvms.ir.tir.PrimExpr:
+    """PTX's `tcgen05.mma`: a thread starts a product that is added to tensor memory, or overwrites it if enable_input_d is false."""
+def ptx_tcgen05_commit(barrier_id: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
+    """PTX's `tcgen05.commit`: arrive at a barrier in shared memory when all products that this thread has started are complete."""
+def ptx_tcgen05_ld(dtype: typing.Any, local_ptr: typing.Any, local_offset: tvms.ir.tir.PrimExpr | builtins.int, accumulator: typing.Any, row: tvms.ir.tir.PrimExpr | builtins.int, column: tvms.ir.tir.PrimExpr | builtins.int, shape: builtins.str, num: typing.Any) -> tvms.ir.tir.PrimExpr:
+    """PTX's `tcgen05.ld`: a warp starts to load num columns of its lanes of tensor memory, the first of which is row."""
+def ptx_tcgen05_wait_ld() -> tvms.ir.tir.PrimExpr:
+    """PTX's `tcgen05.wait::ld`: wait until all loads of this thread are complete."""
+def ptx_tcgen05_fence_before_thread_sync() -> tvms.ir.tir.PrimExpr:
+    """PTX's `tcgen05.fence::before_thread_sync`: let what threads do behind a barrier follow the loads and products before."""
+def ptx_tcgen05_fence_after_thread_sync() -> tvms.ir.tir.PrimExpr:
+    """PTX's `tcgen05.fence::after_thread_sync`: let loads and products follow what threads did before a barrier."""
 def ptx_ldg32(dtype: typing.Any, *args: typing.Any) -> tvms.ir.tir.PrimExpr:
     """PTX's `ld.global.nc` under a condition."""
 def mma_store(dtype: typing.Any, m: typing.Any, n: typing.Any, dst_ptr: typing.Any, src_ptr: typing.Any, src_offset: tvms.ir.tir.PrimExpr | builtins.int, dst_stride: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
