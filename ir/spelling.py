@@ -16,7 +16,7 @@ MOST_NAMES = 10_000
 """Maximum number of names that are searched for names similar to a misspelt one."""
 
 MOST_CANDIDATES = 40
-"""Maximum number of similar names that are compared with a misspelt one."""
+"""Maximum number of similar names that are compared with a misspelt one: those of the most similar lengths."""
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
@@ -26,7 +26,8 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     similar = re.compile(rf"^(?:{'|'.join(parts)})$", re.MULTILINE)
     # A text may contain many misspelt names and many candidates, so the candidates are filtered in one search.
     others = [near for near in similar.findall("\n".join(islice(candidates, MOST_NAMES))) if near != name]
-    others = others[:MOST_CANDIDATES]
+    if len(others) > MOST_CANDIDATES:
+        others = sorted(others, key=lambda other: abs(len(other) - len(name)))[:MOST_CANDIDATES]
     alike = [other for other in others if other.lower() == name.lower()]
     near: Sequence[str] = alike or get_close_matches(name, others, n=1, cutoff=0.61)
     return f"did you mean '{near[0]}'?" if near else None
