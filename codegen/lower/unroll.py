@@ -35,7 +35,9 @@ class _Unroller(Rewriter):
     def __init__(self, limit: int) -> None:
         folds: dict[type[Node], Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]] = {
             tir.Add: make.add, tir.Mul: make.mul, tir.EQ: make.equal, tir.NE: make.not_equal, tir.LT: make.less,
-            tir.LE: make.less_equal, tir.GT: make.greater, tir.GE: make.greater_equal,
+            tir.LE: make.less_equal, tir.GT: make.greater, tir.GE: make.greater_equal, tir.Sub: _difference,
+            tir.FloorDiv: _quotient(tir.FloorDiv, make.floordiv), tir.FloorMod: _quotient(tir.FloorMod, make.floormod),
+            tir.And: make.logical_and, tir.Or: make.logical_or,
         }  # fmt: skip
         rules: dict[type[Node], Rule] = {tir.For: self._for, tir.Call: self._call, tir.Select: self._select}
         super().__init__(rules | {kind: self.folded(fold) for kind, fold in folds.items()})
@@ -80,6 +82,24 @@ class _Unroller(Rewriter):
             if not has_effects(other) and not any(map(may_fault, distinct(other))):
                 return self.rewrite(chosen)
         return self.rebuild(select)
+
+
+def _difference(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+    """Fold a difference of numbers, unless it may wrap around."""
+    is_known = isinstance(a, tir.IntImm) and isinstance(b, tir.IntImm) and not a.dtype.startswith("uint")
+    return make.sub(a, b) if is_known else tir.Sub(a.dtype, a, b)
+
+
+def _quotient(
+    kind: type[tir.FloorDiv | tir.FloorMod], divide: Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]
+) -> Callable[[tir.PrimExpr, tir.PrimExpr], tir.PrimExpr]:
+    """Return a function that folds a division of numbers, unless it faults when it is executed."""
+
+    def fold(a: tir.PrimExpr, b: tir.PrimExpr) -> tir.PrimExpr:
+        is_known = isinstance(a, tir.IntImm) and isinstance(b, tir.IntImm) and b.value
+        return divide(a, b) if is_known else kind(a.dtype, a, b)
+
+    return fold
 
 
 def _has_variables(body: tir.Stmt) -> bool:

@@ -7,6 +7,7 @@ from textwrap import indent
 import numpy as np
 import pytest
 import tvms
+from tvms.codegen import aot
 from tvms.ir import tir
 from tvms.ir.base import IRModule
 from tvms.ir.interp import run
@@ -96,3 +97,33 @@ def test_memory_is_doubled_for_all_statements_of_a_loop_by_name_only(is_declared
         run(mod, "main", [*arrays, 1])
         results.append(arrays[0])
     assert np.array_equal(*results), after
+
+
+def test_conditions_on_unrolled_loops_are_decided() -> None:
+    """A matrix that is written as a choice, as in TVM's convolutions by Winograd, is numbers."""
+    program = tvms.parse("""
+T.prim_func main(A: T.Buffer((4, 4), "float32")):
+    for i in T.unroll(4):
+        for j in T.unroll(4):
+            A[i, j] = A[i, j] * T.Select(i % 4 == 3 and j % 4 == 2 or i // 2 == 0, T.float32(1.5), T.Select(j - i == 1, T.float32(-2), T.float32(0)))
+""")
+    assert "T.Select" not in aot.lowered(program, "llvm").script()
+    a = np.arange(1, 17, dtype=np.float32).reshape(4, 4)
+    factors = [[1.5 if (i, j) == (3, 2) or i < 2 else -2 if j - i == 1 else 0 for j in range(4)] for i in range(4)]
+    expected = a * np.array(factors, np.float32)
+    tvms.compile(program)["main"](a)
+    assert (a == expected).all()
+
+
+def test_divisions_by_zero_in_unrolled_loops_are_faults_at_run_time() -> None:
+    text = """
+T.prim_func main(A: T.Buffer((4,), "int32")):
+    for i in T.unroll(4):
+        if A[i] > 0:
+            A[i] = 12 // i + T.Cast("int32", T.uint32(2) - T.Cast("uint32", i))
+"""
+    run = tvms.compile(tvms.parse(text))["main"]
+    run(a := np.array([0, 1, 1, 1], np.int32))
+    assert a.tolist() == [0, 13, 6, 3]
+    with pytest.raises(tvms.TvmsError, match="E0708"):
+        run(np.ones(4, np.int32))
