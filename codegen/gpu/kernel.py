@@ -118,6 +118,17 @@ def _check_clusters(axes: Sequence[Axis]) -> None:
         check_extents([(axis.tag, size_of(axis)) for axis in clusters], clusters[-1].var)
 
 
+def check_waits(body: tir.Stmt) -> None:
+    """Raise E0613 if a loop waits for what another thread writes: the compiler may read memory once before the loop, and the block
+    that writes may never run at the same time.
+    """
+    for node in walk(body):
+        if isinstance(node, tir.While) and exchanges.is_busy_wait(node):
+            reason = "this loop waits until another thread changes memory that it reads"
+            help = 'wait at T.tvm_storage_sync("shared") for threads of the block; split the kernel to wait for other blocks'
+            raise error("E0613", reason, node.span, help)
+
+
 def refused(reason: str, place: Node, help: str) -> TvmsError:
     """Return the error for an impossible launch."""
     return error("E0611", reason, place.span, help)

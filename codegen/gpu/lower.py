@@ -33,7 +33,7 @@ from .async_copies import copy_asynchronously
 from .barriers import insert_barriers
 from .emulate import emulate_matrix_units
 from .interleave import simulate_kernel
-from .kernel import Kernel, Launch
+from .kernel import Kernel, Launch, check_waits
 from .matrix_units import check_matrix_units, expand_copies, expand_plain
 from .memory import compact_memory
 from .places import match_by_places, resolve_places
@@ -81,6 +81,7 @@ def lower_to_kernels(
 
     def lowered(kernel: Kernel) -> Kernel:
         nonlocal safety
+        check_waits(kernel.body)
         domains = {axis.var: tir.Range(make.const(0, axis.var.dtype), axis.extent) for axis in kernel.axes}
         kernel = replace(kernel, body=simplify_divisions(tir.PrimFunc((), kernel.body), domains).body)
         kernel = resolve_places(compact_memory(kernel, is_in_order, aligned))

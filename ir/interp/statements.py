@@ -17,7 +17,9 @@ import numpy as np
 from .. import tir
 from ..base import Node
 from ..clusters import TAGS as CLUSTERS
+from ..diagnostics import TvmsError
 from ..dtype import int_range
+from ..exchanges import is_busy_wait
 from ..idioms import is_one
 from .arguments import compile_match
 from .buffers import compile_allocation, compile_buffer, compile_declaration, compile_store, new_memory, region_view
@@ -28,7 +30,15 @@ from .jumps import Break, Continue, Leave
 from .lanes.tier import LaneTier
 from .memory import Memory, Pointer
 from .observer import is_observed
-from .threads import compile_fork, compile_with_exchanges, has_barrier, has_own_memory, keeping_place, runs_together
+from .threads import (
+    Blocked,
+    compile_fork,
+    compile_with_exchanges,
+    has_barrier,
+    has_own_memory,
+    keeping_place,
+    runs_together,
+)
 
 Statement: TypeAlias = Callable[[Frame], Iterable[Node]]
 
@@ -128,9 +138,21 @@ def _for(stmt: tir.For) -> Statement:
 @meaning_of(tir.While)
 def _while(stmt: tir.While) -> Statement:
     condition, body = compile_expr(stmt.condition), compile_stmt(stmt.body)
+    waits = is_busy_wait(stmt)
+
+    def is_over(frame: Frame) -> bool:
+        list(body(frame))
+        return not condition(frame)
+
+    def in_vain() -> TvmsError:
+        help = "split the kernel where blocks wait for each other"
+        return fault("E0714", "this loop waits in vain for another thread", stmt, help)
 
     def run(frame: Frame) -> Iterator[Node]:
         while condition(frame):
+            if waits and frame.thread:
+                yield Blocked(is_ready=lambda: is_over(frame), never=in_vain)
+                return
             try:
                 yield from body(frame)
             except Continue:

@@ -19,10 +19,10 @@ from typing import TypeAlias, TypeVar
 from .. import tir
 from ..base import Node, Op
 from ..diagnostics import TvmsError
-from ..exchanges import ACTIVE, BARRIERS, SHUFFLES
+from ..exchanges import ACTIVE, BARRIERS, SHUFFLES, is_busy_wait
 from ..matrix_units import WARP, whole_warp_calls
 from ..tensor_memory import OF_WARP
-from ..visit import post_order
+from ..visit import post_order, walk
 from .buffers import compile_buffer, compile_position, compile_put, pointed_element
 from .expressions import Expression, compile_all, compile_expr
 from .frame import Frame, fault
@@ -96,12 +96,14 @@ def has_barrier(node: Node) -> bool:
 
 
 def runs_together(loop: tir.For) -> bool:
-    """Whether the iterations of a loop bound to threads run concurrently: they synchronize or share a fragment. Thread blocks
-    do not, and virtual threads are iterations of a thread.
+    """Whether the iterations of a loop bound to threads run concurrently: they synchronize, wait for each other in a loop, or share
+    a fragment. Thread blocks do not, and virtual threads are iterations of a thread.
     """
     tag = "" if loop.thread_binding is None else loop.thread_binding.thread_tag
     if not tag or tag.startswith(("blockIdx", "vthread")):
         return False
+    if any(isinstance(node, tir.While) and is_busy_wait(node) for node in walk(loop.body)):
+        return True
     return has_barrier(loop.body) or (tag == "threadIdx.x" and next(whole_warp_calls(loop.body), None) is not None)
 
 
