@@ -31,6 +31,7 @@ from ..lower.rewriter import sequence
 from .exchange import active_lanes, shuffled_from
 from .kernel import ACTIVE, SYNC, Axis, Kernel, is_apart, is_exchange, scope_of, size_of
 from .simulate import TRUE, ZERO, Array, Simulator, check_stays, memory_size, over_grid, poison, simulate
+from .structured import without_jumps
 from .tensor_copies import IN_BLOCK, WAIT_UNTIL, check
 
 _END = -1
@@ -41,7 +42,7 @@ _VAIN = "threads wait here in vain: others do not arrive"
 def simulate_kernel(kernel: Kernel, is_ascending: bool = True) -> tir.Stmt:
     """Return the loops that simulate a launch of `kernel`, which has no matrix units: in ascending order, or in one given at run time.
 
-    Raises TvmsError E0606 if a thread may leave a loop in which threads wait for each other.
+    Raises TvmsError E0606 if a thread may leave the function in a loop in which threads wait for each other.
     """
     if kernel.clusters or _waits(kernel.body):
         return _of_clusters(kernel, is_ascending)
@@ -67,7 +68,7 @@ def _of_clusters(kernel: Kernel, is_ascending: bool) -> tir.Stmt:
         grid.append(Axis(axis.tag, replace(axis.var), count))
         first = make.mul(grid[-1].var, make.const(size_of(of_cluster), axis.var.dtype))
         machine.values[axis.var] = make.add(first, make.cast(of_cluster.var, axis.var.dtype))
-    whole = over_grid(grid, machine.simulated(kernel.body), is_ascending)
+    whole = over_grid(grid, machine.simulated(without_jumps(kernel.body)), is_ascending)
     for axis in kernel.clusters:
         whole = sequence([*_divisible(axis, kernel), whole])
     return whole

@@ -28,12 +28,14 @@ from ...ir import make, tir
 from ...ir.base import Node, Op
 from ...ir.diagnostics import error
 from ...ir.dtype import is_bool, is_float, parse_dtype, with_lanes
+from ...ir.jumps import RETURN
 from ...ir.visit import walk
 from ..lower.rewriter import Rewriter, sequence
 from ..lower.vectors import add, multiply, widen
 from .exchange import active_lanes, shuffled_from
 from .kernel import ACTIVE, SYNC, Axis, Kernel, is_apart, is_exchange, scope_of, size_of
 from .rotate import rotate_loops
+from .structured import without_jumps
 
 CHECK_BARRIER, THREAD_ORDER = Op("tir.check_barrier"), Op("tir.thread_order")
 TRUE, ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
@@ -43,9 +45,9 @@ def simulate(kernel: Kernel, is_ascending: bool = True) -> tir.Stmt:
     """Return the loops that simulate a launch of `kernel`, with the threads in ascending order or in an order
     given at run time.
 
-    Raises TvmsError E0606 if a thread may leave a loop that contains barriers.
+    Raises TvmsError E0606 if a thread may leave the function in a loop that contains barriers.
     """
-    body = sequence(Simulator(kernel.threads, is_ascending).run(rotate_loops(kernel.body), None))
+    body = sequence(Simulator(kernel.threads, is_ascending).run(rotate_loops(without_jumps(kernel.body)), None))
     return over_grid(kernel.blocks, body, is_ascending)
 
 
@@ -346,9 +348,8 @@ def _values_of(node: Node) -> list[Node]:
 
 def check_stays(body: tir.Stmt) -> None:
     """Raise E0606 if a thread may leave the loop around `body`."""
-    leaves = ("tir.break_loop", "tir.continue_loop", "tir.thread_return", "tir.ret")
     for node in walk(body):
-        if isinstance(node, tir.Call) and isinstance(node.op, Op) and node.op.name in leaves:
+        if isinstance(node, tir.Call) and node.op == RETURN:
             help = "guard the statements by a condition instead"
             raise error("E0606", "a thread cannot leave a loop in which threads synchronize", node.span, help)
 

@@ -117,6 +117,12 @@ def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return number(I32, 0)
 
 
+def _end_thread(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """Emit `thread_return`: the thread ends."""
+    emitter.builder.ret_void()
+    return number(I32, 0)
+
+
 def _shuffle(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     """Emit a shuffle `(mask, value, lane or offset, width, warp_size)` of any dtype, 32 bits at a time."""
     mask, value, operand = (emitter.emit(arg) for arg in call.args[:3] if isinstance(arg, tir.PrimExpr))
@@ -205,7 +211,7 @@ _SHARED_WITH_ALL = (
     "floor ceil trunc round nearbyint likely ignore_loop_partition assume fabs fma "
     "q_multiply_shift q_multiply_shift_per_axis bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right "
     "isnan isinf isfinite if_then_else reinterpret undef large_uint_imm vectorlow vectorhigh vectorcombine "
-    "address_of tvm_access_ptr handle_add_byte_offset isnullptr ret"
+    "address_of tvm_access_ptr handle_add_byte_offset isnullptr ret break_loop continue_loop"
 )
 """Intrinsics that are emitted as for a processor. Each was tested with NVPTX for all dtypes."""
 
@@ -215,6 +221,7 @@ NVPTX: Table = {
     **{f"tir.{name}": _of(is_int, "an integer", name) for name in ("popcount", "clz")},
     **{f"tir.{name}": _by_polynomial(name) for name in device_mathematics.FUNCTIONS},
     **dict.fromkeys(SHUFFLES, _shuffle),
+    "tir.thread_return": _end_thread,
     "tir.tvm_storage_sync": _wait,
     "tir.tvm_warp_activemask": _active_mask,
     "tir.atomic_add": _atomic_add,

@@ -177,7 +177,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a C function with another name": (store('T.call_extern("float32", "\\"); exit(1); (\\"")'), "E0602"),
     "a field of an array": (store('T.tvm_struct_get(A.data, 0, 1, "float32")'), "E0602"),
     "memory of the stack": (body(T, 's: T.handle = T.tvm_stack_alloca("array", 4)', "B[tx] = A[tx]"), "E0602"),
-    "a way out of a loop": (body(T, "for k in range(4):", "    if A[k] > T.float32(0):", "        break", "    B[tx] = A[k]"), "E0602"),
     "a reduction without its reducer": (
         body(T, 'R = T.allocate([1], "float32", "local")', "T.tvm_thread_allreduce(T.uint32(1), A[tx], T.bool(True), R, tx)"), "E0606",
     ),
