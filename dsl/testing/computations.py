@@ -105,6 +105,35 @@ def _matrix_vector(choose: Choices) -> str:
     return _function({"A": (kind, (n, k)), "X": (kind, (k,)), "Y": (kind, (n,))}, {}, [row])
 
 
+def _few_rows(choose: Choices) -> str:
+    """Return a product of few rows with a large matrix, perhaps of packed integers with scales, perhaps with an epilogue."""
+    kind, m, n, k = (
+        choose.pick(("float32", "float16")),
+        choose.number(1, 3),
+        choose.number(256, 259),
+        choose.pick((64, 72)),
+    )
+    blocks, params, own = (
+        list[_Block](),
+        {"X": (kind, (m, k)), "Y": (kind, (m, n))},
+        dict[str, tuple[str, tuple[int, ...]]](),
+    )
+    if choose.number(0, 2):
+        word = 'T.bitwise_and(T.shift_right(W[j, k // 8], T.Cast("uint32", k % 8 * 4)), T.uint32(15))'
+        blocks.append(_Block("decode", (("j", n), ("k", k)), "D[j, k]", f'T.Cast("{kind}", {word}) * S[j, k // 8]'))
+        params, own = {**params, "W": ("uint32", (n, k // 8)), "S": (kind, (n, k // 8))}, {"D": (kind, (n, k))}
+    else:
+        params["D"] = (kind, (n, k))
+    has_epilogue = choose.number(0, 1)
+    store = "P[i, j]" if has_epilogue else "Y[i, j]"
+    axes = (("i", m), ("j", n), ("K", k))
+    blocks.append(_Block("product", axes, store, f"{store} + X[i, k] * D[j, k]", f"T.{kind}(0)"))
+    if has_epilogue:
+        own["P"] = (kind, (m, n))
+        blocks.append(_Block("epilogue", axes[:2], "Y[i, j]", f"T.max(P[i, j], T.{kind}(0))"))
+    return _function(params, own, blocks)
+
+
 def _convolution(choose: Choices) -> str:
     f, c, size, window, step = (
         choose.number(1, 9),
@@ -197,5 +226,5 @@ def _extremum(choose: Choices) -> str:
 
 
 _KINDS: tuple[Callable[[Choices], str], ...] = (
-    _product, _product, _product, _matrix_vector, _convolution, _transpose, _softmax, _columns, _formula, _mixed_product, _extremum,
+    _product, _product, _product, _matrix_vector, _few_rows, _convolution, _transpose, _softmax, _columns, _formula, _mixed_product, _extremum,
 )  # fmt: skip

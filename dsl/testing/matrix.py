@@ -36,7 +36,7 @@ def is_cell(name: str) -> bool:
 RULES: Mapping[str, tuple[str, ...]] = {
     "processor": ("bands", "matmul", "gemv", "convolution", "transpose", "rows", "argument"),
     "GPU": (
-        "tensor cores", "tiles", "transpose", "columns", "a block for each row", "a thread for each element", "a thread for several elements",
+        "gemv", "tensor cores", "tiles", "transpose", "columns", "a block for each row", "a thread for each element", "a thread for several elements",
         "several results", "one thread",
     ),
 }  # fmt: skip
