@@ -132,13 +132,15 @@ def name_of(call: tir.Call) -> str:
     return call.op.name.removeprefix("tir.") if isinstance(call.op, Op) else ""
 
 
-# --- ldmatrix -------------------------------------------------------------------------------------------------
+# --- ldmatrix and stmatrix ------------------------------------------------------------------------------------
+
+STORE = "ptx_stmatrix"
 
 
-class Load(Struct, frozen=True):
-    """What `T.ptx_ldmatrix` loads: `count` matrices of 8 × 8 elements of 16 bits, transposed or not.
+class Matrices(Struct, frozen=True):
+    """What `T.ptx_ldmatrix` loads and `T.ptx_stmatrix` stores: `count` matrices of 8 × 8 elements of 16 bits, transposed or not.
 
-    Row `r` of matrix `m` begins at the address in lane `8 * m + r`. Lane `l` gets two neighboring elements of row
+    Row `r` of matrix `m` begins at the address in lane `8 * m + r`. Lane `l` has two neighboring elements of row
     `l // 4` of each matrix (transposed: of column `l // 4`), the first one in column `l % 4 * 2`.
     """
 
@@ -148,15 +150,16 @@ class Load(Struct, frozen=True):
     """Number of elements of the dtype in 16 bits."""
 
 
-def load_of(call: tir.Call) -> Load:
-    """Return what a call of `T.ptx_ldmatrix(trans, num, type, …)` loads; E0606 if no GPU supports it."""
+def matrices_of(call: tir.Call) -> Matrices:
+    """Return what a call of `T.ptx_ldmatrix(trans, num, type, …)` loads, or one of `T.ptx_stmatrix` stores; E0606 if no GPU supports it."""
     transposed, count, kind = bool(number(call, 0)), number(call, 1), texts(call)[2]
     bits = parse_dtype(call.dtype).bits
     if count not in (1, 2, 4) or kind not in (".b16", "b16") or bits not in (8, 16) or (transposed and bits != 16):
         what = f"{count} matrices of {call.dtype}{' transposed' * transposed}, type '{kind}'"
-        help = "load 1, 2 or 4 matrices of .b16; only elements of 16 bits can be transposed"
-        raise error("E0606", f"no GPU loads {what}", call.span, help)
-    return Load(count, transposed, 16 // bits)
+        verb = "store" if name_of(call) == STORE else "load"
+        help = f"{verb} 1, 2 or 4 matrices of .b16; only elements of 16 bits can be transposed"
+        raise error("E0606", f"no GPU {verb}s {what}", call.span, help)
+    return Matrices(count, transposed, 16 // bits)
 
 
 # --- wmma -----------------------------------------------------------------------------------------------------

@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.matrix_units import (
     DTYPES,
+    STORE,
     WMMA_TYPES,
     Fragment,
     fragments_in,
     is_fragment_scope,
-    load_of,
+    matrices_of,
     name_of,
     never_loaded,
     number,
@@ -43,7 +44,7 @@ class _Emulator(Calls):
         super().__init__(
             kernel,
             {
-                "ptx_mma": self._mma, "ptx_ldmatrix": self._ldmatrix, "tvm_fill_fragment": self._fill,
+                "ptx_mma": self._mma, "ptx_ldmatrix": self._ldmatrix, STORE: self._stmatrix, "tvm_fill_fragment": self._fill,
                 "tvm_load_matrix_sync": self._move, "tvm_store_matrix_sync": self._move, "tvm_mma_sync": self._mma_sync,
             },
         )  # fmt: skip
@@ -66,7 +67,7 @@ class _Emulator(Calls):
         return body
 
     def _ldmatrix(self, call: tir.Call) -> tir.Stmt:
-        load, start = load_of(call), self._told("int64", 1)
+        load, start = matrices_of(call), self._told("int64", 1)
         local, shared = place_of(call.args[3], call.args[4], call.dtype), place_of(call.args[5], ZERO, call.dtype)
         tell = start.store(self._thread, call.args[6])  # type: ignore[arg-type]
 
@@ -80,6 +81,22 @@ class _Emulator(Calls):
         takes = [loop(2 * load.packed, lambda i, which=which: take(which, i)) for which in range(load.count)]
         wait = barrier(call.span, "warp")
         return self._around({start: 1}, [tell, wait, *takes, wait])
+
+    def _stmatrix(self, call: tir.Call) -> tir.Stmt:
+        stored, start = matrices_of(call), self._told("int64", 1)
+        local, shared = place_of(call.args[3], call.args[4], call.dtype), place_of(call.args[5], ZERO, call.dtype)
+        tell, count = start.store(self._thread, call.args[6]), 2 * stored.packed  # type: ignore[arg-type]
+
+        def put(which: int, i: tir.PrimExpr) -> tir.Stmt:
+            row, column = over(self._lane, 4), plus(times(rest(self._lane, 4), count), i)
+            if stored.is_transposed:
+                row, column = column, row
+            begin = start.load(plus(self._first, 8 * which, row))
+            return shared.store(make.add(begin, column), local.load(plus(i, which * count)))
+
+        puts = [loop(count, lambda i, which=which: put(which, i)) for which in range(stored.count)]
+        wait = barrier(call.span, "warp")
+        return self._around({start: 1}, [tell, wait, *puts, wait])
 
     def _mma(self, call: tir.Call) -> tir.Stmt:
         """Emulate `mma` by the formulas of `ir.matrix_units`."""

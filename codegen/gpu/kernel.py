@@ -10,7 +10,7 @@ from ...ir.base import Node, Op
 from ...ir.clusters import ARRIVE, MOST_BLOCKS, REGISTERS, block_tag, check_extents
 from ...ir.clusters import TAGS as CLUSTER_TAGS
 from ...ir.diagnostics import TvmsError, error
-from ...ir.matrix_units import name_of
+from ...ir.matrix_units import STORE, name_of
 from ...ir.visit import children, walk
 from ...ir.warpgroups import OPERATORS as OF_WARPGROUPS
 from .architectures import MOST_EXTENT, MOST_THREADS
@@ -25,7 +25,7 @@ ACTIVE = Op(exchanges.ACTIVE)
 _EXCHANGES = frozenset((exchanges.ACTIVE, *exchanges.BARRIERS, *SHUFFLES))
 ALLREDUCE = Op("tir.tvm_thread_allreduce")
 _ON_REGISTERS = (
-    "ptx_mma", "ptx_ldmatrix", "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync", ARRIVE, REGISTERS,
+    "ptx_mma", "ptx_ldmatrix", STORE, "mma_fill", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync", ARRIVE, REGISTERS,
     *OF_WARPGROUPS,
 )  # fmt: skip
 

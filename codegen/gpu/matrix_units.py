@@ -15,6 +15,7 @@ from ...ir.diagnostics import error
 from ...ir.dtype import element_bytes
 from ...ir.idioms import NOTHING
 from ...ir.matrix_units import (
+    STORE,
     WARP,
     WHOLE_WARP,
     is_fragment_scope,
@@ -27,8 +28,8 @@ from .kernel import Kernel, scope_of, size_of
 from .warp_memory import lane_number, thread_number
 
 TRUE, ZERO = tir.IntImm("bool", 1), tir.IntImm("int64", 0)
-_BY_WARPS = ("ptx_mma", "ptx_ldmatrix", *WHOLE_WARP)
-_LIES = {"ptx_cp_async": ((0, "shared"), (2, "global")), "ptx_ldmatrix": ((5, "shared"),)}
+_BY_WARPS = ("ptx_mma", "ptx_ldmatrix", STORE, *WHOLE_WARP)
+_LIES = {"ptx_cp_async": ((0, "shared"), (2, "global")), "ptx_ldmatrix": ((5, "shared"),), STORE: ((5, "shared"),)}
 """Required scope of the memory that an argument points to, by operator and position."""
 
 

@@ -23,9 +23,10 @@ from ...ir.base import Node
 from ...ir.dtype import element_bytes, int_range
 from ...ir.matrix_units import (
     DTYPES,
+    STORE,
     WHOLE_WARP,
     fragments_in,
-    load_of,
+    matrices_of,
     name_of,
     never_loaded,
     number,
@@ -49,6 +50,7 @@ _OPERATORS = (
     "ptx_cp_async",
     "ptx_mma",
     "ptx_ldmatrix",
+    STORE,
     "mma_fill",
     "mma_store",
     PRODUCT,
@@ -96,7 +98,7 @@ class _Checker(Rewriter):
         self._domains, self._lane = domains_of(kernel), lane_number(kernel)
         self._fragments, self._columns = fragments_in(kernel.body), columns_in(kernel.body)
         self._reached: dict[str, Callable[[tir.Call], Iterator[_Corner]]] = {
-            "ptx_cp_async": self._copy, "ptx_mma": self._mma, "ptx_ldmatrix": self._ldmatrix, "mma_fill": self._mma_fill,
+            "ptx_cp_async": self._copy, "ptx_mma": self._mma, "ptx_ldmatrix": self._matrices, STORE: self._matrices, "mma_fill": self._mma_fill,
             "mma_store": self._mma_store, "tvm_fill_fragment": self._fill, "tvm_load_matrix_sync": self._move,
             "tvm_store_matrix_sync": self._move, "tvm_mma_sync": self._mma_sync,
             PRODUCT: self._of_warpgroup, TENSOR_PRODUCT: self._of_tensor_memory, LOAD: self._from_tensor_memory,
@@ -229,11 +231,11 @@ class _Checker(Rewriter):
         last = plus(make.mul(plus(rows, -1), stride), columns, -1)
         yield place_of(tensor.data, ZERO, call.dtype), last, 0, ZERO, has_elements
 
-    def _ldmatrix(self, call: tir.Call) -> Iterator[_Corner]:
+    def _matrices(self, call: tir.Call) -> Iterator[_Corner]:
         """Yield the ends of the elements of a thread and of the row that it addresses, which only the first
         `8 * count` threads do.
         """
-        load = load_of(call)
+        load = matrices_of(call)
         yield from self._row(place_of(call.args[3], call.args[4], call.dtype), 2 * load.packed * load.count)
         start = make.cast(_expression(call.args[6]), "int64")
         if load.count < 4:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from ...ir import tir
 from ...ir.analysis.evaluate import evaluate
 from ...ir.dtype import element_bytes
-from ...ir.matrix_units import name_of, number
+from ...ir.matrix_units import STORE, name_of, number
 from ...ir.visit import children, walk
 from ..lower.compact import BANKS
 from .barriers import accesses_in
@@ -87,7 +87,7 @@ class Place(Struct, frozen=True, eq=False):
 
 def places_of(access: tir.BufferLoad | tir.BufferStore | tir.Call) -> list[Place]:
     """Return what an access reads and writes in global and shared memory; nothing for other memory, and for other calls than
-    `ptx_cp_async` and `ptx_ldmatrix`.
+    `ptx_cp_async`, `ptx_ldmatrix` and `ptx_stmatrix`.
     """
     if isinstance(access, tir.Call):
         found = _places_of_call(access)
@@ -109,11 +109,11 @@ def _places_of_call(call: tir.Call) -> list[Place]:
             Place(source.buffer.data, source.buffer.name, source.at(0), size, False, lanes, given),
             Place(target.buffer.data, target.buffer.name, target.at(0), size, True, lanes),
         ]
-    if name == "ptx_ldmatrix":
+    if name in ("ptx_ldmatrix", STORE):
         place = _pointed(call, 5)
         lanes = _MOST_BYTES // element_bytes(call.dtype)
         return [
-            Place(place.buffer.data, place.buffer.name, place.at(0), element_bytes(call.dtype), False, lanes, (), 8 * number(call, 1))
+            Place(place.buffer.data, place.buffer.name, place.at(0), element_bytes(call.dtype), name == STORE, lanes, (), 8 * number(call, 1))
         ]  # fmt: skip
     return []
 

@@ -18,7 +18,7 @@ from ...ir import make, tir
 from ...ir.analysis.const_bounds import const_bounds
 from ...ir.intern import Nodes
 from ...ir.linear import linear
-from ...ir.matrix_units import name_of
+from ...ir.matrix_units import STORE, name_of
 from ...ir.simplify import simplify
 from ...ir.sums import Sum, render
 from ...ir.visit import walk
@@ -28,7 +28,7 @@ from .architectures import WARP
 from .kernel import Kernel, scope_of, size_of
 from .places import domains_of, wide
 
-_POINTERS = {"ptx_mma": (6, 8, 10), "ptx_ldmatrix": (3,)}
+_POINTERS = {"ptx_mma": (6, 8, 10), "ptx_ldmatrix": (3,), STORE: (3,)}
 """Positions of pointers to the elements of a thread in the arguments of operators; an offset follows each of
 them.
 """

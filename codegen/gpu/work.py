@@ -18,7 +18,7 @@ from ...ir.base import Node
 from ...ir.dtype import is_float, lanes_of, parse_dtype
 from ...ir.equal import structural_hash
 from ...ir.kinds import ForKind
-from ...ir.matrix_units import name_of, number, product_of
+from ...ir.matrix_units import STORE, name_of, number, product_of
 from ...ir.tensor_copies import COPIES
 from ...ir.visit import children, walk
 from ...ir.warpgroups import DEPTH, PRODUCT, ROWS, WARPGROUP, warpgroup_product_of
@@ -224,7 +224,7 @@ class _Counter:
             part, of_group = times * WARP / WARPGROUP, warpgroup_product_of(call)
             self._tensor += part * ROWS * of_group.n * DEPTH / _WARPGROUP_GAIN
             self._lines += part * (ROWS + of_group.n) * DEPTH * 2 / _TRANSACTION_BYTES
-        elif name in ("ptx_cp_async", "ptx_ldmatrix"):
+        elif name in ("ptx_cp_async", "ptx_ldmatrix", STORE):
             self._access(call)
         elif name in COPIES:
             self._other += times

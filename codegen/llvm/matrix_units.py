@@ -14,11 +14,12 @@ from ...ir.diagnostics import error
 from ...ir.dtype import element_bytes
 from ...ir.matrix_units import (
     DTYPES,
+    STORE,
     WARP,
     WMMA_TYPES,
     Fragment,
     Product,
-    load_of,
+    matrices_of,
     name_of,
     never_loaded,
     product_of,
@@ -99,7 +100,7 @@ def _store(emitter: ExpressionEmitter, address: Value, registers: Sequence[Value
         emitter.builder.store(value, place, align=_REGISTER_BYTES)
 
 
-# --- mma and ldmatrix -----------------------------------------------------------------------------------------
+# --- mma, ldmatrix and stmatrix -----------------------------------------------------------------------------------------
 
 
 def _types(product: Product) -> str:
@@ -127,12 +128,22 @@ def _mma(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _ldmatrix(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    load = load_of(call)
+    load = matrices_of(call)
     require(emitter, call, 75, "loads of matrices")
     shared = emitter.builder.addrspacecast(_pointer(emitter, call, 5, call.dtype), _SHARED)
     symbol = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{load.count}{'.trans' * load.is_transposed}.b16.p3"
     result = call_symbol(emitter, symbol, _results(I32, load.count), shared)
     _store(emitter, _pointer(emitter, call, 3, call.dtype), _taken(emitter, result, load.count))
+    return number(I32, 0)
+
+
+def _stmatrix(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    stored = matrices_of(call)
+    require(emitter, call, 90, "stores of matrices")
+    shared = emitter.builder.addrspacecast(_pointer(emitter, call, 5, call.dtype), _SHARED)
+    registers = _load(emitter, _pointer(emitter, call, 3, call.dtype), I32, stored.count)
+    symbol = f"llvm.nvvm.stmatrix.sync.aligned.m8n8.x{stored.count}{'.trans' * stored.is_transposed}.b16.p3"
+    call_symbol(emitter, symbol, ir.VoidType(), shared, *registers)
     return number(I32, 0)
 
 
@@ -255,7 +266,7 @@ def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 MATRIX_UNITS: Table = {
-    "tir.ptx_mma": _mma, "tir.ptx_ldmatrix": _ldmatrix, "tir.tvm_fill_fragment": _fill, "tir.tvm_load_matrix_sync": _move,
+    "tir.ptx_mma": _mma, "tir.ptx_ldmatrix": _ldmatrix, f"tir.{STORE}": _stmatrix, "tir.tvm_fill_fragment": _fill, "tir.tvm_load_matrix_sync": _move,
     "tir.tvm_store_matrix_sync": _move, "tir.tvm_mma_sync": _mma_sync, "tir.ptx_cp_async": _copy,
     "tir.ptx_commit_group": _commit, "tir.ptx_wait_group": _wait,
 }  # fmt: skip

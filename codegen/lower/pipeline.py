@@ -51,6 +51,7 @@ _TRUE = tir.IntImm("bool", 1)
 _POINTERS = {
     "tir.tvm_access_ptr": (1,),
     "tir.ptx_ldmatrix": (3,),
+    "tir.ptx_stmatrix": (3, 5),
     "tir.ptx_mma": (6, 8, 10),
     "tir.ptx_wgmma_mma_async": (6, 8, 10),
     "tir.ptx_tcgen05_mma": (6, 8),

@@ -142,16 +142,14 @@ class _Writer:
         return [*lines, *self._apart(0)]
 
     def _tile_product(self) -> list[str]:
-        """Multiply tiles of warps in shared memory, as fragments or by `ldmatrix`; all threads read elements of the product."""
+        """Multiply tiles of warps in shared memory, as fragments or by `ldmatrix`, or move them; all threads read elements of the result."""
         choose, name = self.choose, self.choose.fresh("f")
         own = f"t // 32 * {_TILE}"
         left, right = choose.pick((own, "0")), choose.pick((own, "0"))
         start = [
             _WAIT, "for i in range(8):", f'    H[t * 8 + i] = T.Cast("float16", {self._value(1)} + T.Cast("float32", i))', _WAIT,
         ]  # fmt: skip
-        product = (
-            self._fragments(name, left, right) if choose.pick((True, False)) else self._matrices(name, left, right)
-        )
+        product = choose.pick((self._fragments, self._matrices, self._moved_matrices))(name, left, right)
         end = [
             _WAIT,
             self._note(f"G[{choose.pick((f't // 32 * {_TILE} + t % 32 * 8', f'{self.count * 8 - 1} - t', '0'))}]"),
@@ -184,6 +182,18 @@ class _Writer:
             load.format(turned[1], 2, name, "b", f"{right} + {row} + {columns}"),
             f'T.ptx_mma("float32", "m16n8k16", "row", "col", "fp16", "fp16", "fp32", {name}_a, 0, {name}_b, 0, {name}_c, 0, False)',
             "for i in range(8):", f"    G[t * 8 + i] = {name}_r[i % 4] * T.float32(0.5)",
+        ]  # fmt: skip
+
+    def _moved_matrices(self, name: str, source: str, _: str) -> list[str]:
+        """Load matrices of a tile and store them to the tile of the warp."""
+        count = self.choose.pick((1, 2, 4))
+        row, own = "t % 16 * 16 + t % 32 // 16 * 8", f"t // 32 * {_TILE}"
+        turned = [f"T.bool({self.choose.pick((False, True))})" for _ in range(2)]
+        return [
+            f'{name}_m = T.allocate([8], "float16", "local")',
+            f'T.ptx_ldmatrix("float16", {turned[0]}, {count}, ".b16", {name}_m, 0, H_data, {source} + {row})', _WAIT,
+            f'T.ptx_stmatrix("float16", {turned[1]}, {count}, ".b16", {name}_m, 0, H_data, {own} + {row})', _WAIT,
+            "for i in range(8):", '    G[t * 8 + i] = T.Cast("float32", H[t * 8 + i])',
         ]  # fmt: skip
 
     def _loop(self, depth: int) -> list[str]:

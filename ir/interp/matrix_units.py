@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import matrix_units, tir
 from ..base import Node
-from ..matrix_units import WARP, Fragment, Product, fragment_of, load_of, name_of, number, product_of
+from ..matrix_units import STORE, WARP, Fragment, Product, fragment_of, matrices_of, name_of, number, product_of
 from ..numpy_dtype import numpy_dtype
 from .buffers import memory_of
 from .calls import intrinsic
@@ -129,7 +129,7 @@ def _mma(call: tir.Call) -> Exchange:
 @exchange("ptx_ldmatrix")
 def _ldmatrix(call: tir.Call) -> Exchange:
     """Each thread supplies the address of one row to the threads of its warp."""
-    load, operands = load_of(call), operands_of(call)
+    load, operands = matrices_of(call), operands_of(call)
     row_length, size = 8 * load.packed, numpy_dtype(call.dtype).itemsize
 
     def run(frame: Frame) -> Generator[Node, None, Value]:
@@ -145,6 +145,29 @@ def _ldmatrix(call: tir.Call) -> Exchange:
             first = lane % 4 * 2 * load.packed
             values = row[first : first + 2 * load.packed]
             write_part(frame, call, local, call.dtype, local_at + which * 2 * load.packed, values)
+        return 0
+
+    return run
+
+
+@exchange(STORE)
+def _stmatrix(call: tir.Call) -> Exchange:
+    """Each thread supplies the address of one row to the threads of its warp, and stores its own elements."""
+    stored, operands = matrices_of(call), operands_of(call)
+    size, count = numpy_dtype(call.dtype).itemsize, 2 * stored.packed
+
+    def run(frame: Frame) -> Generator[Node, None, Value]:
+        local, local_at, shared, shared_at = operands(frame)[3:7]
+        told = Pointer(shared.memory, shared.offset + shared_at * size)
+        lanes, lane = yield from whole_warp(frame, call, told)
+        for which in range(stored.count):
+            own = read_part(frame, call, local, call.dtype, local_at + which * count, count)
+            if not stored.is_transposed:
+                write_part(frame, call, lanes[8 * which + lane // 4], call.dtype, lane % 4 * count, own)
+                continue
+            for at in range(count):
+                row = lanes[8 * which + lane % 4 * 2 + at]
+                write_part(frame, call, row, call.dtype, lane // 4, own[at : at + 1])
         return 0
 
     return run

@@ -41,7 +41,7 @@ class Blocked(Node, frozen=True, eq=False, kw_only=True):
 Body: TypeAlias = Callable[[Frame], Iterable[Node]]
 Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
 
-_MATRIX = ("tir.ptx_mma", "tir.ptx_ldmatrix", "tir.ptx_wgmma_mma_async")
+_MATRIX = ("tir.ptx_mma", "tir.ptx_ldmatrix", "tir.ptx_stmatrix", "tir.ptx_wgmma_mma_async")
 _WARP = (ACTIVE, *SHUFFLES, *_MATRIX, *[f"tir.{name}" for name in OF_WARP])
 _ENDED = "ended"
 """Key of the numbers of the threads of a block that have ended."""

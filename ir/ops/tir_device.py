@@ -56,6 +56,10 @@ ROWS = (
         "PTX's `ldmatrix`.",
     ),
     Intrinsic(
+        "ptx_stmatrix", "trans:constant num:constant type:text local_ptr:handle local_offset:index smem_ptr:handle smem_offset:index", "first", "opaque",
+        "PTX's `stmatrix`: store what `ldmatrix` with the same arguments loads.",
+    ),
+    Intrinsic(
         "ptx_wgmma_mma_async", f"{_MMA} a_leading:constant a_stride:constant b_leading:constant b_stride:constant", "first", "opaque",
         "PTX's `wgmma.mma_async`: start a product of a warpgroup; offsets of its factors in shared memory are in bytes.",
     ),

@@ -12,10 +12,12 @@ import tvms
 from tvms.codegen.build import Settings, prepare
 from tvms.codegen.gpu.executable import lowered_for_gpu
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
+from tvms.codegen.gpu.races import find_races
 from tvms.codegen.target import get_target
 from tvms.ir.base import IRModule
 from tvms.ir.interp import run
 from tvms.ir.matrix_units import DTYPES, PRODUCTS, Product
+from tvms.ir.numpy_dtype import numpy_dtype
 from tvms.ir.schedule.intrinsics import mma, wmma
 from tvms.testing.oracle import assert_equivalent
 from tvms.tir import TensorIntrin
@@ -272,6 +274,72 @@ def test_launches_ask_for_memory(driver: Any) -> None:
     check_assembles(program, "sm_80")
 
 
+# --- Matrices from registers to shared memory ------------------------------------------------------------------------
+
+MOVED = """
+T.prim_func main(A: T.Buffer((32, {row}), "{dtype}"), B: T.Buffer((32, {row}), "{dtype}")):
+    bx = T.launch_thread("blockIdx.x", 1)
+    S_data = T.allocate([{size}], "{dtype}", "shared")
+    D_data = T.allocate([{size}], "{dtype}", "shared")
+    r_data = T.allocate([{row}], "{dtype}", "local")
+    tx = T.launch_thread("threadIdx.x", 32)
+    S = T.Buffer(({size},), "{dtype}", data=S_data, scope="shared")
+    D = T.Buffer(({size},), "{dtype}", data=D_data, scope="shared")
+    for i in range({row}):
+        S[tx * {row} + i] = A[tx, i]
+        D[tx * {row} + i] = T.Cast("{dtype}", 7)
+    T.tvm_storage_sync("shared")
+    T.ptx_ldmatrix("{dtype}", {loads_turned}, {count}, ".b16", r_data, 0, S_data, tx * {row})
+    T.ptx_stmatrix("{dtype}", {stores_turned}, {count}, ".b16", r_data, 0, D_data, (31 - tx) * {row})
+    {wait}
+    for i in range({row}):
+        B[tx, i] = D[tx * {row} + i]
+"""
+WAIT = 'T.tvm_storage_sync("shared")'
+
+
+@pytest.mark.parametrize(
+    ("dtype", "is_turned"),
+    [("float16", True), ("bfloat16", True), ("int16", True), ("int8", False), ("float8_e4m3fn", False)],
+)
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_stored_matrices(dtype: str, is_turned: bool, count: int) -> None:
+    """Row r of matrix m goes to the row of lane 8 * m + r: here the matrices and their rows are reversed."""
+    row = 16 if dtype in ("int8", "float8_e4m3fn") else 8
+    random = np.random.default_rng(0)
+    a = random.integers(0, 100, (32, row)).astype(numpy_dtype(dtype))
+    for loads_turned, stores_turned in [
+        (False, False),
+        *([(True, False), (False, True), (True, True)] if is_turned else []),
+    ]:
+        program = module(MOVED.format(
+            dtype=dtype, row=row, size=32 * row, count=count, loads_turned=loads_turned, stores_turned=stores_turned, wait=WAIT,
+        ))  # fmt: skip
+        expected = np.full((32, row), 7, numpy_dtype(dtype))
+        for matrix in range(count):
+            one = a[8 * matrix : 8 * matrix + 8]
+            one = one.T if loads_turned != stores_turned else one
+            expected[24 - 8 * matrix : 32 - 8 * matrix] = one[::-1]
+        found = np.zeros_like(a), np.zeros_like(a)
+        run(program, "main", [a, found[0]])
+        tvms.compile(program, target="cuda -simulate=each", level=0)["main"](a, found[1])
+        for result in found:
+            assert result.tobytes() == expected.tobytes()
+        assert find_races(program, "main", [a, found[0]]) == ()
+        check_assembles(program, "sm_90")
+
+
+def test_stored_matrices_are_read_behind_a_barrier() -> None:
+    program = module(
+        MOVED.format(dtype="float16", row=8, size=256, count=4, loads_turned=False, stores_turned=False, wait="")
+    )
+    races = find_races(program, "main", [np.zeros((32, 8), np.float16)] * 2)
+    assert {race.code for race in races} == {"E0723"}
+    assert races[0].message == (
+        "threads 4 and 6 of a block race on element 48 of 'D': one writes it, the other reads it, without a barrier between"
+    )
+
+
 # --- What no GPU does -----------------------------------------------------------------------------------------------
 
 WARP = """
@@ -295,6 +363,9 @@ REFUSED: dict[str, tuple[str, str]] = {
     "three matrices": ('T.ptx_ldmatrix("float16", False, 3, ".b16", a, 0, A.data, 0)', "E0606"),
     "n matrices": ('T.ptx_ldmatrix("float16", False, n, ".b16", a, 0, A.data, 0)', "E0443"),
     "bytes transposed": ('T.ptx_ldmatrix("int8", True, 4, ".b16", a, 0, A.data, 0)', "E0606"),
+    "a stored matrix of none": ('T.ptx_stmatrix("float16", False, 0, ".b16", a, 0, A.data, 0)', "E0606"),
+    "stored bytes, transposed": ('T.ptx_stmatrix("int8", True, 4, ".b16", a, 0, A.data, 0)', "E0606"),
+    "matrices stored to global memory": ('T.ptx_stmatrix("float16", False, 4, ".b16", a, 0, A.data, 0)', "E0606"),
     "matrices of 8 bits": ('T.ptx_ldmatrix("float16", False, 4, ".b8", a, 0, A.data, 0)', "E0606"),
     "a fragment of another size": ("T.tvm_fill_fragment(g, 16, 16, 4, 0, T.float32(0))", "E0606"),
     "a fragment of size n": ("T.tvm_fill_fragment(g, n, 16, 16, 0, T.float32(0))", "E0443"),

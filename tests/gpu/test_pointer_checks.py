@@ -39,6 +39,8 @@ COPY = 'T.ptx_cp_async("float16", S, {}, A.data, {}, 16)\nT.ptx_commit_group()\n
 REACHED: dict[str, tuple[str, int, str]] = {
     "ptx_ldmatrix, registers": ('T.ptx_ldmatrix("float16", False, 4, ".b16", L, n, S, 0)', 56, "L"),
     "ptx_ldmatrix, rows": ('T.ptx_ldmatrix("float16", False, 4, ".b16", L, 0, S, n)', 504, "S"),
+    "ptx_stmatrix, registers": ('T.ptx_stmatrix("float16", False, 4, ".b16", L, n, S, 0)', 56, "L"),
+    "ptx_stmatrix, rows": ('T.ptx_stmatrix("float16", False, 4, ".b16", L, 0, S, n)', 504, "S"),
     "ptx_ldmatrix, rows of eight threads": ('T.ptx_ldmatrix("float16", False, 1, ".b16", L, 0, S, tx * 8 + n)', 448, "S"),
     "ptx_mma, a": (MMA.format("n", 0, 0), 56, "L"),
     "ptx_mma, b": (MMA.format(0, "n", 0), 60, "L"),

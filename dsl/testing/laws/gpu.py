@@ -62,7 +62,7 @@ LAW = Law(
     expected=frozenset(
         [
             "AttrStmt", "Allocate", "scope:shared", "scope:local", "SizeIsSymbolic", "op:tir.tvm_storage_sync", "op:tir.atomic_add",
-            "op:tir.ptx_cp_async", "op:tir.tvm_mma_sync", "op:tir.ptx_mma", "op:tir.ptx_ldmatrix", "op:tir.ptx_wgmma_mma_async",
+            "op:tir.ptx_cp_async", "op:tir.tvm_mma_sync", "op:tir.ptx_mma", "op:tir.ptx_ldmatrix", "op:tir.ptx_stmatrix", "op:tir.ptx_wgmma_mma_async",
             "op:tir.ptx_cp_async_bulk_tensor", "op:tir.ptx_wait_barrier",
         ]
     ),

@@ -491,6 +491,8 @@ def ptx_mma_sp(dtype: typing.Any, shape: builtins.str, A_layout: builtins.str, B
     """PTX's `mma.sp.sync` with a sparse matrix."""
 def ptx_ldmatrix(dtype: typing.Any, trans: typing.Any, num: typing.Any, type: builtins.str, local_ptr: typing.Any, local_offset: tvms.ir.tir.PrimExpr | builtins.int, smem_ptr: typing.Any, smem_offset: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
     """PTX's `ldmatrix`."""
+def ptx_stmatrix(dtype: typing.Any, trans: typing.Any, num: typing.Any, type: builtins.str, local_ptr: typing.Any, local_offset: tvms.ir.tir.PrimExpr | builtins.int, smem_ptr: typing.Any, smem_offset: tvms.ir.tir.PrimExpr | builtins.int) -> tvms.ir.tir.PrimExpr:
+    """PTX's `stmatrix`: store what `ldmatrix` with the same arguments loads."""
 def ptx_wgmma_mma_async(dtype: typing.Any, shape: builtins.str, A_layout: builtins.str, B_layout: builtins.str, A_dtype: builtins.str, B_dtype: builtins.str, C_dtype: builtins.str, multiplicand_a: typing.Any, a_index: tvms.ir.tir.PrimExpr | builtins.int, multiplicand_b: typing.Any, b_index: tvms.ir.tir.PrimExpr | builtins.int, accumulator: typing.Any, c_index: tvms.ir.tir.PrimExpr | builtins.int, a_leading: typing.Any, a_stride: typing.Any, b_leading: typing.Any, b_stride: typing.Any) -> tvms.ir.tir.PrimExpr:
     """PTX's `wgmma.mma_async`: start a product of a warpgroup; offsets of its factors in shared memory are in bytes."""
 def ptx_wgmma_fence() -> tvms.ir.tir.PrimExpr:
