@@ -85,6 +85,21 @@ def _race_with_started(before: AccessEvent, after: AccessEvent, named: tuple[str
     return Diagnostic("E0723", message, after.node.span, help=help, notes=(note,))
 
 
+def race_with_copy(copy: AccessEvent, after: AccessEvent, named: tuple[str, int]) -> Diagnostic:
+    """Return the error for an access of an element to which an asynchronous copy is pending."""
+    name, index = named
+    message = f"thread {after.thread} {_DOES[after.kind]} element {index} of '{name}' before the asynchronous copy to it, which "
+    message += (
+        "it started itself, is complete" if copy.who == after.who else f"thread {copy.thread} started, is complete"
+    )
+    help = "call T.ptx_commit_group and T.ptx_wait_group between"
+    if copy.who != after.who:
+        help += ', and T.tvm_storage_sync("shared") after them'
+    return Diagnostic(
+        "E0723", message, after.node.span, help=help, notes=(Note("the copy starts here", copy.node.span),)
+    )
+
+
 def _remedy(before: AccessEvent, after: AccessEvent) -> str:
     """Return what prevents a race."""
     if is_box(before.node) and is_product(after.node):

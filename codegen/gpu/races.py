@@ -12,7 +12,7 @@ the element of the same buffer, is reported too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -36,7 +36,7 @@ from .architectures import DEFAULT, WARP
 from .kernel import SYNC
 from .knowledge import NEVER, Knowledge
 from .lower import lower_to_kernels, with_threads
-from .race_reports import AccessEvent, race
+from .race_reports import AccessEvent, race, race_with_copy
 from .rules import bind_threads
 from .split import has_threads
 from .tensor_memory_order import TensorMemoryOrder
@@ -138,6 +138,8 @@ class _Detector(Observer):
         self._elements: dict[tuple[int, int], tuple[_Element, Any]] = {}
         self._copies: dict[tuple[int, int, int, int], int] = {}
         """The number of barriers of the block before each pending copy of a thread was begun, by its target."""
+        self._pending: dict[tuple[int, int], dict[tuple[int, int], AccessEvent]] = {}
+        """The copies of threads that may still write an element, by its memory and place."""
         self._reads: dict[tuple[int, int, int, int], tuple[AccessEvent, Any, range, str, Frame]] = {}
         """The first pending read of a part of memory by a product of a thread."""
         self._uncommitted: dict[tuple[int, int], list[tuple[AccessEvent, Any, range]]] = {}
@@ -219,11 +221,32 @@ class _Detector(Observer):
             return
         if kind == "begin":
             self._copies[copy] = event.barriers
+            for place in places:
+                self._note_pending(
+                    replace(event, kind="write"), memory, place, (_name_in(frame, memory), place // size)
+                )
             return
         if kind == "write":
             event = replace(event, began=self._copies.pop(copy, event.barriers))
+            for place in places:
+                self._pending.get((id(memory), place), {}).pop(event.who, None)
         for place in places:
             self._note(event, memory, place, (_name_in(frame, memory), place // size), frame)
+
+    def _note_pending(self, event: AccessEvent, memory: Any, place: int, named: tuple[str, int]) -> None:
+        """Keep a copy that starts, and report pending copies of other threads to the same element."""
+        pending = self._pending.setdefault((id(memory), place), {})
+        self._check_pending({who: other for who, other in pending.items() if who != event.who}, event, named)
+        pending[event.who] = event
+
+    def _check_pending(
+        self, pending: Mapping[tuple[int, int], AccessEvent], event: AccessEvent, named: tuple[str, int]
+    ) -> None:
+        """Report the `pending` copies to an element that `event` accesses: the threads that wait for them have not done so."""
+        for copy in pending.values():
+            key = (id(copy.node), id(event.node))
+            if copy.launch == event.launch and key not in self.races:
+                self.races[key] = race_with_copy(copy, event, named)
 
     def _copied(self, event: AccessEvent, memory: Any, places: range, name: str, frame: Frame) -> None:
         """Note a copy of a box: it conflicts with everything that is not behind a wait for its barrier."""
@@ -280,6 +303,9 @@ class _Detector(Observer):
 
     def _note(self, event: AccessEvent, memory: Any, place: int, named: tuple[str, int], frame: Frame) -> None:
         """Report the conflicts of an access with earlier ones of the element at byte `place`, and keep it."""
+        pending = self._pending.get((id(memory), place))
+        if pending:
+            self._check_pending(pending, event, named)
         element, _ = self._elements.setdefault(
             (id(memory), place), (_Element(None, {"read": {}, "update": {}}), memory)
         )
