@@ -36,17 +36,18 @@ def dynamic_offsets(kernel: Kernel) -> dict[tir.Allocate, int]:
     end, alignment = 0, shared_alignment(kernel)
     for stmt in walk(kernel.body):
         if isinstance(stmt, tir.Allocate) and scope_of(stmt.buffer_var) == DYNAMIC:
-            offsets[stmt], end = end, end + _rounded(_size(stmt), alignment)
+            offsets[stmt], end = end, end + rounded(_size(stmt), alignment)
     return offsets
 
 
 def dynamic_bytes(kernel: Kernel) -> int:
     """Return the number of bytes that a launch of `kernel` requests."""
     offsets = dynamic_offsets(kernel)
-    return sum(_rounded(_size(stmt), shared_alignment(kernel)) for stmt in offsets) if offsets else 0
+    return sum(rounded(_size(stmt), shared_alignment(kernel)) for stmt in offsets) if offsets else 0
 
 
-def _rounded(size: int, alignment: int) -> int:
+def rounded(size: int, alignment: int) -> int:
+    """Return the first multiple of `alignment` that is at least `size`."""
     return -(-size // alignment) * alignment
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 from ...ir import tir
@@ -28,7 +28,7 @@ from ...ir.tensor_memory import LOAD, PRODUCT, SCOPE
 from ...ir.visit import walk
 from ...ir.warpgroups import warpgroup_calls
 from ..gpu.architectures import ARCHITECTURES, LOCAL_BYTES, PARAMETER_BYTES, STATIC_SHARED_BYTES
-from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets, shared_alignment
+from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets, rounded, shared_alignment
 from ..gpu.kernel import THREAD_TAGS, Kernel, constant_memory, scope_of, size_of
 from ..gpu.launch import parameter_bytes
 from ..gpu.tensor_copies import BARRIER_BYTES, barrier_count
@@ -143,6 +143,11 @@ class DeviceModule(LLVMModule):
         return super().c_function(symbol, result, params)
 
 
+def _power_of_two(number: int) -> int:
+    """Return the largest power of two that divides `number`."""
+    return number & -number
+
+
 class _FusingBuilder(NumberingBuilder):
     """Builder that allows sums and products to be fused into one instruction with one rounding."""
 
@@ -193,9 +198,7 @@ class DeviceEmitter(KernelEmitter):
     @cached_property
     def barriers(self) -> Value:
         """Return the barriers in shared memory."""
-        size = BARRIER_BYTES * barrier_count(self._kernel)
-        self._shared_bytes += size
-        return self._shared_variable(size)
+        return self._shared_variable(BARRIER_BYTES * barrier_count(self._kernel))
 
     @property
     def has_clusters(self) -> bool:
@@ -233,22 +236,22 @@ class DeviceEmitter(KernelEmitter):
         raise error("E0606", "a kernel cannot return a value", call.span, "write it to a buffer")
 
     def alignment(self, access: tir.BufferLoad | tir.BufferStore) -> int:
-        """Return the alignment of an access in bytes: that of the whole vector, if its first index is a multiple of the
-        lanes.
+        """Return the alignment of an access in bytes: at most that of the whole vector, as far as its first index is known to be a
+        multiple. Wider vectors are several accesses.
         """
         scalar = super().alignment(access)
         (index,), buffer_lanes = access.indices, lanes_of(access.buffer.dtype)
-        whole = element_bytes(with_lanes(access.buffer.dtype, 1)) * max(lanes_of(index.dtype), buffer_lanes)
-        if whole > WIDEST_ACCESS or whole & (whole - 1):
-            return scalar
+        size = element_bytes(with_lanes(access.buffer.dtype, 1))
+        whole = min(_power_of_two(size * max(lanes_of(index.dtype), buffer_lanes)), WIDEST_ACCESS)
         if buffer_lanes > 1:
             return whole
         if not isinstance(index, tir.Ramp) or access.predicate is not None:
             return scalar
         if not isinstance(index.stride, tir.IntImm) or index.stride.value != 1:
             return scalar
-        base, lanes = modular_set(index.base), lanes_of(index.dtype)
-        return whole if base.base % lanes == 0 and base.coeff % lanes == 0 else scalar
+        base = modular_set(index.base)
+        step = gcd(base.base, base.coeff) * size
+        return max(min(_power_of_two(step) if step else whole, whole), scalar)
 
     def _allocate(self, stmt: tir.Allocate) -> None:
         """Allocate local or shared memory of a constant size."""
@@ -266,10 +269,8 @@ class DeviceEmitter(KernelEmitter):
         if scope == DYNAMIC:
             self.values[stmt.buffer_var] = self._of_launch(self._dynamic[stmt])
         elif scope == "shared":
-            self._shared_bytes += size
             self.values[stmt.buffer_var] = self._shared(size)
         elif scope == SCOPE:
-            self._shared_bytes += ADDRESS_BYTES
             self.values[stmt.buffer_var] = self._shared_variable(ADDRESS_BYTES, ADDRESS_BYTES)
         elif scope == "local" or is_fragment_scope(scope):
             self._local_bytes += size
@@ -288,9 +289,11 @@ class DeviceEmitter(KernelEmitter):
 
     def _shared_variable(self, size: int, alignment: int | None = None) -> Value:
         module, kind = self.builder.module, ir.ArrayType(ir.IntType(8), size)
+        alignment = alignment or self._alignment
+        self._shared_bytes = rounded(self._shared_bytes, alignment) + size
         name = module.get_unique_name(f"{self.function.name}_shared")
         variable = ir.GlobalVariable(module, kind, name, addrspace=SHARED_SPACE)
-        variable.linkage, variable.align = "internal", alignment or self._alignment
+        variable.linkage, variable.align = "internal", alignment
         variable.initializer = ir.Constant(kind, ir.Undefined)
         return variable
 
@@ -311,7 +314,7 @@ class DeviceEmitter(KernelEmitter):
         kinds = (
             ("shared", self._shared_bytes, STATIC_SHARED_BYTES),
             ("local", self._local_bytes, LOCAL_BYTES),
-            (DYNAMIC, dynamic and self._shared_bytes + dynamic, most_dynamic),
+            (DYNAMIC, dynamic and rounded(self._shared_bytes, self._alignment) + dynamic, most_dynamic),
         )
         for kind, size, most in kinds:
             if size > most:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import tvms
+from tvms.codegen.gpu.ptxas import assemble, find_ptxas
 
 HEAD = 'T.prim_func main(A: T.Buffer((32,), "{0}"), B: T.Buffer((32,), "{0}"), n: T.int32):\n'
 IN_THREADS = '    tx = T.launch_thread("threadIdx.x", 32)\n'
@@ -253,3 +254,25 @@ def test_odd_programs_are_compiled(name: str) -> None:
 
 def test_there_are_many() -> None:
     assert len(REFUSED) + len(ACCEPTED) >= 80
+
+
+def padded(size: int) -> str:
+    """Return a kernel with three buffers in shared memory, which start at multiples of 128 bytes."""
+    sizes = enumerate((1, size, 1))
+    return body(
+        T, *(f'S{i} = T.alloc_buffer(({size},), "float32", scope="shared")' for i, size in sizes),
+        "S0[0] = A[tx]", "S1[tx] = A[tx]", "S2[0] = A[tx]", "B[tx] = S0[0] + S1[31 - tx] + S2[0]",
+    )  # fmt: skip
+
+
+def test_shared_memory_is_counted_with_its_alignment() -> None:
+    """The assembler places each buffer at its alignment, and rejects what does not fit then."""
+    ptx, tool = tvms.emit(tvms.parse(padded(12224)), "ptx", "cuda -arch=sm_80"), find_ptxas()
+    assert isinstance(ptx, str)
+    assert tool is None or assemble(ptx, "sm_80", tool).image
+    with pytest.raises(tvms.TvmsError) as found:
+        tvms.emit(tvms.parse(padded(12285)), "ptx", "cuda -arch=sm_80")
+    (diagnostic,) = found.value.diagnostics
+    assert (diagnostic.code, diagnostic.message) == (
+        "E0614", "kernel 'main' needs 49268 bytes of shared memory; the limit is 49152",
+    )  # fmt: skip
