@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...ir import tir
 from ...ir.diagnostics import error
-from ...ir.dtype import is_bool, is_float, is_int, is_vector, lanes_of, parse_dtype, with_lanes_of
+from ...ir.dtype import element_bytes, is_bool, is_float, is_int, is_vector, lanes_of, parse_dtype, with_lanes_of
 from ...ir.visit import walk
 from ..gpu.exchange import width_of
 from ..gpu.kernel import SHUFFLES, is_private
@@ -25,7 +25,7 @@ from .warpgroups import WARPGROUPS
 
 VOID: LLVMType = ir.VoidType()
 
-ATOMIC_DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
+ATOMIC_DTYPES = ("int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
 
 
 def atomic_operands(emitter: ExpressionEmitter, call: tir.Call) -> tuple[Value, Value]:
@@ -34,7 +34,7 @@ def atomic_operands(emitter: ExpressionEmitter, call: tir.Call) -> tuple[Value, 
     """
     if call.dtype not in ATOMIC_DTYPES:
         help = f"use one of {', '.join(ATOMIC_DTYPES)}"
-        raise error("E0604", f"no GPU has an atomic addition of '{call.dtype}'", call.span, help)
+        raise error("E0604", f"an atomic addition of '{call.dtype}' cannot be compiled", call.span, help)
     memory = {node.buffer.data for node in walk(call.args[0]) if isinstance(node, tir.BufferLoad)}
     if any(map(is_private, memory)):
         help = "add to the element without an atomic operation"
@@ -46,9 +46,10 @@ def atomic_operands(emitter: ExpressionEmitter, call: tir.Call) -> tuple[Value, 
 def _add_in_turn(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     """Emit an atomic addition as a load and a store: simulated threads do not run at the same time."""
     address, value = atomic_operands(emitter, call)
-    before = emitter.read(address, call.dtype, value.type.width // 8 if kind_of(call.dtype) != "float" else 4)
+    align = element_bytes(call.dtype)
+    before = emitter.read(address, call.dtype, align)
     add = emitter.builder.fadd if kind_of(call.dtype) == "float" else emitter.builder.add
-    emitter.builder.store(add(before, value), address, align=4)
+    emitter.builder.store(add(before, value), address, align=align)
     return before
 
 

@@ -52,8 +52,8 @@ REFUSED: dict[str, tuple[str, str]] = {
         body('tx = T.launch_thread("threadIdx.x", 32)', 'T.evaluate(T.call_intrin("float32", "tir.prefetch", T.address_of(A[tx]), 0, 3, 1))'),
         "E0602",
     ),
-    "an atomic addition of halves": (
-        store('T.call_intrin("float16", "tir.atomic_add", T.address_of(B[0]), A[tx])', "float16"), "E0604",
+    "an atomic addition of bfloat16": (
+        store('T.call_intrin("bfloat16", "tir.atomic_add", T.address_of(B[0]), A[tx])', "bfloat16"), "E0604",
     ),
     "an atomic addition of bytes": (
         store('T.call_intrin("int8", "tir.atomic_add", T.address_of(B[0]), A[tx])', "int8"), "E0604",
