@@ -31,6 +31,8 @@ from .own_elements import Domains, GuardedElement, do_meet, variables
 from .places import domains_of
 
 _POINTER, _IF = Op("tir.tvm_access_ptr"), Op("tir.if_then_else")
+_INVARIANT = Op("tir.tvm_thread_invariant")
+"""Intrinsic whose value is the same in all threads of a block, as the program says."""
 
 
 class _MemoryAccess(Struct, frozen=True, eq=False):
@@ -56,7 +58,7 @@ def insert_barriers(kernel: Kernel) -> Kernel:
 class _Inserter(Rewriter):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__({
-            tir.For: self._for, tir.IfThenElse: self._if, tir.While: self._whole,
+            tir.For: self._for, tir.IfThenElse: self._if, tir.While: self._while,
             tir.LetStmt: self._let, tir.AttrStmt: self._around, tir.Allocate: self._around, tir.DeclBuffer: self._around,
             tir.AssertStmt: self._assert, tir.BufferStore: self._leaf, tir.Evaluate: self._leaf,
         })  # fmt: skip
@@ -86,6 +88,20 @@ class _Inserter(Rewriter):
         if not isinstance(stmt.extent, tir.IntImm) or stmt.extent.value < 1:
             self._since = [*before, *self._since]
         return _behind(needed, loop)
+
+    def _while(self, stmt: tir.While) -> tir.Stmt:
+        """Visit the body twice, as that of a loop; each iteration begins with the condition."""
+        if self._differs(stmt.condition):
+            return self._whole(stmt)
+        needed = self._must_wait(stmt.condition)
+        before = list(self._since)
+        once = self.rewrite(stmt.body)
+        if self._must_wait(stmt.condition):
+            once = sequence([once, barrier(stmt.span)])
+        body = self.rewrite(once)
+        self._must_wait(stmt.condition)
+        self._since = [*before, *self._since]
+        return _behind(needed, replace(stmt, body=body))
 
     def _if(self, stmt: tir.IfThenElse) -> tir.Stmt:
         if self._differs(stmt.condition):
@@ -178,6 +194,8 @@ class _Inserter(Rewriter):
 
     def _differs(self, expr: tir.PrimExpr) -> bool:
         """Return whether `expr` may differ between threads of a block."""
+        if isinstance(expr, tir.Call) and expr.op == _INVARIANT:
+            return False
         return any(
             node in self._differing
             or (isinstance(node, tir.BufferLoad) and scope_of(node.buffer.data) != "global")

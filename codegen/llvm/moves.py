@@ -138,7 +138,7 @@ def _return(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 MOVES: Table = {
-    **named("likely ignore_loop_partition assume", lambda name: _first),
+    **named("likely ignore_loop_partition assume tvm_thread_invariant", lambda name: _first),
     **named("start_profile_intrinsic end_profile_intrinsic", lambda name: _nothing),
     "tir.prefetch": _prefetch,
     "tir.checked_index": emit_checked_index,

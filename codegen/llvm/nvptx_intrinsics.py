@@ -209,7 +209,7 @@ def _of(test: Callable[[str], bool], what: str, name: str) -> Intrinsic:
 
 
 _SHARED_WITH_ALL = (
-    "floor ceil trunc round nearbyint likely ignore_loop_partition assume fabs fma "
+    "floor ceil trunc round nearbyint likely ignore_loop_partition assume tvm_thread_invariant fabs fma "
     "q_multiply_shift q_multiply_shift_per_axis bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right "
     "isnan isinf isfinite if_then_else reinterpret undef large_uint_imm vectorlow vectorhigh vectorcombine "
     "address_of tvm_access_ptr handle_add_byte_offset isnullptr ret break_loop continue_loop"

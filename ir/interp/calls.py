@@ -136,7 +136,7 @@ def _check(call: tir.Call) -> Expression:
     return check
 
 
-@intrinsic("likely", "ignore_loop_partition", "assume")
+@intrinsic("likely", "ignore_loop_partition", "assume", "tvm_thread_invariant")
 def _same(call: tir.Call) -> Expression:
     operands = operands_of(call)
     return lambda frame: operands(frame)[0]

@@ -70,6 +70,14 @@ KERNELS: dict[str, tuple[int, str]] = {
         2, "for k in range(3):\n    threads:\n        if tx < 32:\n            S[k % 2 * 32 + tx] = A[bx, tx]\n"
         "    threads:\n        if tx < 32:\n            B[bx, tx] = S[k % 2 * 32 + 31 - tx]",
     ),
+    "a loop that all threads leave together": (
+        3, "threads:\n    S[tx] = T.float32(0)\nwhile T.tvm_thread_invariant(S[63] < T.float32(3)):\n    threads:\n"
+        "        B[bx, tx] = S[63 - tx] + A[bx, tx]\n    threads:\n        S[tx] = S[tx] + T.float32(1)",
+    ),
+    "a condition that all threads fulfill together": (
+        3, "threads:\n    S[tx] = A[bx, tx]\nif T.tvm_thread_invariant(S[5] > T.float32(0)):\n    threads:\n"
+        "        S[tx] = S[tx] + T.float32(1)\n    threads:\n        B[bx, tx] = S[63 - tx]\nelse:\n    threads:\n        B[bx, tx] = A[bx, tx]",
+    ),
     "an element that differs from block to block": (
         2, "threads:\n    S[tx] = A[bx, tx]\nthreads:\n    if tx == 0:\n        S[bx] = T.float32(7)\nthreads:\n    B[bx, tx] = S[tx]",
     ),

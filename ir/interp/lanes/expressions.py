@@ -269,7 +269,7 @@ def choice(condition: tir.PrimExpr, if_true: tir.PrimExpr, if_false: tir.PrimExp
 
 # --- Calls ----------------------------------------------------------------------------------------------------
 
-_SAME = ("tir.likely", "tir.ignore_loop_partition", "tir.assume", "tir.checked_index")
+_SAME = ("tir.likely", "tir.ignore_loop_partition", "tir.assume", "tir.checked_index", "tir.tvm_thread_invariant")
 _SHIFTS = ("tir.shift_left", "tir.shift_right")
 
 
