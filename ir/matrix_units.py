@@ -85,7 +85,7 @@ PRODUCTS = {
 
 _SPELLINGS = {
     "f16": ("fp16", "float16", "half"), "bf16": ("bfloat16",), "tf32": (), "f32": ("fp32", "float32", "float"),
-    "s8": ("int8",), "u8": ("uint8",), "s32": ("int32",),
+    "s8": ("int8",), "u8": ("uint8",), "s32": ("int32",), "e4m3": ("float8_e4m3fn", "e4m3_float8"), "e5m2": ("float8_e5m2", "e5m2_float8"),
 }  # fmt: skip
 _PTX_TYPES = {spelled: name for name, others in _SPELLINGS.items() for spelled in (name, f".{name}", *others)}
 """PTX types by the names that TVM accepts for them."""

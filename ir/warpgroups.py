@@ -1,14 +1,15 @@
 """Matrix products of a warpgroup, the four warps whose first thread is a multiple of 128 (`wgmma`, sm_90a).
 
-`T.ptx_wgmma_mma_async` adds A @ B, of 64 × 16 and 16 × N elements in shared memory, to an accumulator in the local memory of
-the threads. Lane `4 * g + t` of warp `w` of the warpgroup holds `N / 2` elements of it:
+`T.ptx_wgmma_mma_async` adds A @ B, of 64 × K and K × N elements in shared memory, to an accumulator in the local memory of
+the threads. K elements have 32 bytes: 16 for float16 and bfloat16, 32 for float8, 8 for float32 (tf32). Lane `4 * g + t` of warp `w` of the warpgroup holds `N / 2` elements of it:
 
     accumulator, element i:    row 16 * w + g + 8 * (i // 2 % 2),  column 8 * (i // 4) + 2 * t + i % 2
 
-A and B are in the layout of the 128-byte swizzle: rows of 128 bytes, which hold 64 elements, and groups of eight rows. A factor
-is contiguous along k, as A is in the layout "row" and B in "col", or along its span, the rows of A or columns of B:
+A and B are in the layout of the 128-byte swizzle: rows of 128 bytes and groups of eight rows. A factor
+is contiguous along k, as A is in the layout "row" and B in "col", or, if its elements have two bytes, along its span, the rows of A or
+columns of B:
 
-    along k:           span i, depth k at    start + i // 8 * stride + i % 8 * 128 + 2 * k
+    along k:           span i, depth k at    start + i // 8 * stride + i % 8 * 128 + k * bytes of an element
     along the span:    span i, depth k at    start + i // 64 * leading + i % 64 * 2 + k // 8 * stride + k % 8 * 128
 
 in bytes. Bits 4 to 6 of that address are then combined with bits 7 to 9 by exclusive or. Addresses count from the begin of the
@@ -23,6 +24,7 @@ from msgspec import Struct
 from . import tir
 from .base import Node
 from .diagnostics import TvmsError, error
+from .dtype import element_bytes
 from .matrix_units import name_of, number, ptx_type, texts
 from .visit import walk
 
@@ -46,31 +48,52 @@ FENCE, COMMIT, WAIT, PROXY = (
 OPERATORS = (PRODUCT, FENCE, COMMIT, WAIT, PROXY)
 ARCHITECTURE = "sm_90a"
 """The only architecture with these products."""
-_ELEMENT_BYTES = 2
+_ROW_BYTES, _LINE_BYTES, _DEPTH_BYTES = 128, 16, 32
 _MOST_BYTES = 1 << 18
 DTYPES = {"f16": "float16", "bf16": "bfloat16"}
-"""Dtypes of factors by their PTX types."""
+"""Dtypes of factors that are contiguous along k or along their span, by their PTX types."""
+_DEEP_DTYPES = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "tf32": "float32"}
+"""Dtypes of factors that are contiguous along k."""
+_ALL_DTYPES = {**DTYPES, **_DEEP_DTYPES}
 
 
 class Tile(Struct, frozen=True):
-    """The layout of a factor: contiguous along k (`is_deep`) or along its span. `leading` and `stride` count bytes."""
+    """The layout of a factor: contiguous along k (`is_deep`) or along its span. `leading`, `stride` and the `size` of an element count
+    bytes.
+    """
 
     span: int
     is_deep: bool
     leading: int
     stride: int
+    size: int = 2
+
+    @property
+    def row(self) -> int:
+        """Return the number of elements in a row of 128 bytes."""
+        return _ROW_BYTES // self.size
+
+    @property
+    def line(self) -> int:
+        """Return the number of elements in 16 bytes."""
+        return _LINE_BYTES // self.size
+
+    @property
+    def depth(self) -> int:
+        """Return the depth of the factor."""
+        return _DEPTH_BYTES // self.size
 
     def straight(self, span: int, depth: int) -> int:
         """Return the offset of an element from the start before the swizzle, in elements."""
-        leading, stride = self.leading // _ELEMENT_BYTES, self.stride // _ELEMENT_BYTES
+        leading, stride = self.leading // self.size, self.stride // self.size
         if self.is_deep:
-            return span // 8 * stride + span % 8 * ROW + depth
-        return span // ROW * leading + span % ROW + depth // 8 * stride + depth % 8 * ROW
+            return span // 8 * stride + span % 8 * self.row + depth
+        return span // self.row * leading + span % self.row + depth // 8 * stride + depth % 8 * self.row
 
     @property
     def end(self) -> int:
         """Return the largest offset from the start before the swizzle, in elements."""
-        return self.straight(self.span - 1, DEPTH - 1)
+        return self.straight(self.span - 1, self.depth - 1)
 
     @property
     def descriptor(self) -> int:
@@ -79,17 +102,23 @@ class Tile(Struct, frozen=True):
 
 
 class WarpgroupProduct(Struct, frozen=True):
-    """A product of 64 × `n` and depth 16 of PTX type `kind`, accumulated in float32."""
+    """A product of 64 × `n` with factors of the PTX types `kinds`, accumulated in float32."""
 
     n: int
-    kind: str
+    kinds: tuple[str, str]
     a: Tile
     b: Tile
 
     @property
-    def dtype(self) -> str:
-        """Return the dtype of the factors."""
-        return DTYPES[self.kind]
+    def dtypes(self) -> tuple[str, str]:
+        """Return the dtypes of the factors."""
+        a, b = self.kinds
+        return _ALL_DTYPES[a], _ALL_DTYPES[b]
+
+    @property
+    def is_turnable(self) -> bool:
+        """Return whether the factors may be contiguous along their spans."""
+        return self.kinds[0] in DTYPES
 
     @property
     def count(self) -> int:
@@ -98,7 +127,7 @@ class WarpgroupProduct(Struct, frozen=True):
 
     @property
     def shape(self) -> str:
-        return f"m{ROWS}n{self.n}k{DEPTH}"
+        return f"m{ROWS}n{self.n}k{self.a.depth}"
 
 
 def warpgroup_product_of(call: tir.Call) -> WarpgroupProduct:
@@ -107,15 +136,20 @@ def warpgroup_product_of(call: tir.Call) -> WarpgroupProduct:
     """
     shape, a_layout, b_layout, *types = texts(call)[:6]
     a, b, c = (ptx_type(name) for name in types)
-    columns = next((n for n in COLUMNS if shape == f"m{ROWS}n{n}k{DEPTH}"), None)
-    layouts = ("row", "col")
-    if columns is None or a not in DTYPES or (b, c) != (a, "f32") or a_layout not in layouts or b_layout not in layouts:
+    size = element_bytes(_ALL_DTYPES.get(a, "float16"))
+    columns = next((n for n in COLUMNS if shape == f"m{ROWS}n{n}k{_DEPTH_BYTES // size}"), None)
+    layouts = ("row", "col") if a in DTYPES else ("row",), ("row", "col") if a in DTYPES else ("col",)
+    is_known = a in _ALL_DTYPES and (a == b or {a, b} == {"e4m3", "e5m2"}) and c == "f32"
+    if columns is None or not is_known or a_layout not in layouts[0] or b_layout not in layouts[1]:
         reason = f"no warpgroup multiplies {shape} of {a_layout} {types[0]} and {b_layout} {types[1]} into {types[2]}"
-        help = "supported: m64nNk16 of fp16 or bf16 into fp32, in layouts row and col, where N is a multiple of 8 up to 256"
+        help = (
+            "supported: m64nNk16 of fp16 or bf16 in layouts row and col, m64nNk32 of e4m3 and e5m2 and m64nNk8 of tf32 in layouts row "
+            "and col in this order, into fp32, where N is a multiple of 8 up to 256"
+        )
         raise error("E0606", reason, call.span, help)
     leading_a, stride_a, leading_b, stride_b = (distance(call, position) for position in (12, 13, 14, 15))
-    left = Tile(ROWS, a_layout == "row", leading_a, stride_a)
-    return WarpgroupProduct(columns, a, left, Tile(columns, b_layout == "col", leading_b, stride_b))
+    left = Tile(ROWS, a_layout == "row", leading_a, stride_a, size)
+    return WarpgroupProduct(columns, (a, b), left, Tile(columns, b_layout == "col", leading_b, stride_b, size))
 
 
 def distance(call: tir.Call, position: int) -> int:

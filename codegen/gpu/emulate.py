@@ -28,10 +28,7 @@ from ...ir.matrix_units import (
 from ..lower.rewriter import sequence
 from .allreduce import barrier
 from .kernel import Kernel, scope_of
-from .matrix_units import TRUE, ZERO, Calls, MemoryRange, loop, over, place_of, plus, rest, times
-
-_TF32_BITS = 0xFFFFE000 - (1 << 32)
-"""Mask of the bits of a float32 that tf32 keeps, as an int32."""
+from .matrix_units import TRUE, ZERO, Calls, MemoryRange, loop, over, place_of, plus, rest, rounded_factor, times
 
 
 def emulate_matrix_units(kernel: Kernel) -> Kernel:
@@ -143,11 +140,7 @@ class _Emulator(Calls):
         total = MemoryRange(tir.Var("handle", "total", tir.PointerType(tir.PrimType(dtype), "local")), dtype, ZERO)
 
         def factor(value: tir.PrimExpr) -> tir.PrimExpr:
-            value = make.cast(value, dtype)
-            if kind != "tf32":
-                return value
-            bits = make.bitwise_and(make.reinterpret("int32", value), tir.IntImm("int32", _TF32_BITS))
-            return make.reinterpret("float32", bits)
+            return rounded_factor(make.cast(value, dtype), kind)
 
         def step(k: tir.PrimExpr) -> tir.Stmt:
             a, b = term(k)

@@ -85,6 +85,18 @@ def expand_copies(kernel: Kernel) -> Kernel:
     return replace(kernel, body=_Copier(kernel).rewrite(kernel.body))
 
 
+_TF32_BITS = 0xFFFFE000 - (1 << 32)
+"""Mask of the bits of a float32 that tf32 keeps, as an int32."""
+
+
+def rounded_factor(value: tir.PrimExpr, kind: str) -> tir.PrimExpr:
+    """Return a factor of PTX type `kind` as matrix units read it."""
+    if kind != "tf32":
+        return value
+    bits = make.bitwise_and(make.reinterpret("int32", value), tir.IntImm("int32", _TF32_BITS))
+    return make.reinterpret("float32", bits)
+
+
 # --- Memory, by pointers ----------------------------------------------------------------------------------------
 
 

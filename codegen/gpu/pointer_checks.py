@@ -37,7 +37,7 @@ from ...ir.tensor_copies import COPIES, tensor_map_of
 from ...ir.tensor_memory import LANES, LOAD, columns_in, loaded_columns, tensor_memory_of, tensor_product_of
 from ...ir.tensor_memory import PRODUCT as TENSOR_PRODUCT
 from ...ir.visit import walk
-from ...ir.warpgroups import PRODUCT, ROW, Tile, warpgroup_product_of
+from ...ir.warpgroups import PRODUCT, Tile, warpgroup_product_of
 from ..lower.bounds import CHECKED_POSITION, Bounds, Safety
 from ..lower.pointers import Pointers, constant
 from ..lower.rewriter import Rewriter, sequence
@@ -197,18 +197,18 @@ class _Checker(Rewriter):
         """Yield the ends of the accumulator, and of the rows of 128 bytes in which the factors start and end."""
         product = warpgroup_product_of(call)
         yield from self._row(place_of(call.args[10], call.args[11], "float32"), product.count)
-        yield from self._factors(call, product.dtype, product.a, product.b)
+        yield from self._factors(call, product.dtypes, product.a, product.b)
 
-    def _factors(self, call: tir.Call, dtype: str, a: Tile, b: Tile) -> Iterator[_Corner]:
-        for at, tile in ((6, a), (8, b)):
-            start = place_of(call.args[at], call.args[at + 1], dtype)
+    def _factors(self, call: tir.Call, dtypes: tuple[str, str], a: Tile, b: Tile) -> Iterator[_Corner]:
+        for at, dtype, tile in zip((6, 8), dtypes, (a, b), strict=True):
+            start, row = place_of(call.args[at], call.args[at + 1], dtype), tile.row
             whole = MemoryRange(start.buffer.data, dtype, ZERO)
-            yield whole, times(over(start.at(0), ROW), ROW), 0, ZERO
-            yield whole, plus(times(over(start.at(tile.end), ROW), ROW), ROW - 1), 0, ZERO
+            yield whole, times(over(start.at(0), row), row), 0, ZERO
+            yield whole, plus(times(over(start.at(tile.end), row), row), row - 1), 0, ZERO
 
     def _of_tensor_memory(self, call: tir.Call) -> Iterator[_Corner]:
         product = tensor_product_of(call)
-        yield from self._factors(call, product.dtype, product.a, product.b)
+        yield from self._factors(call, (product.dtype, product.dtype), product.a, product.b)
         yield from self._cells(call, 11, product.n)
 
     def _from_tensor_memory(self, call: tir.Call) -> Iterator[_Corner]:

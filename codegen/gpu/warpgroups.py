@@ -11,18 +11,16 @@ from msgspec.structs import replace
 from ...ir import make, tir
 from ...ir.analysis.modular_set import modular_set
 from ...ir.diagnostics import error
+from ...ir.dtype import element_bytes
 from ...ir.idioms import NOTHING
 from ...ir.matrix_units import name_of, number
 from ...ir.tensor_copies import calls_in
 from ...ir.visit import walk
 from ...ir.warpgroups import (
     COMMIT,
-    DEPTH,
     FENCE,
-    LINE,
     OPERATORS,
     PRODUCT,
-    ROW,
     WAIT,
     WARPGROUP,
     Tile,
@@ -31,7 +29,9 @@ from ...ir.warpgroups import (
 )
 from ..lower.rewriter import sequence
 from .kernel import Kernel
-from .matrix_units import TRUE, ZERO, Calls, MemoryRange, loop, over, place_of, plus, rest, times
+from .matrix_units import TRUE, ZERO, Calls, MemoryRange, loop, over, place_of, plus, rest, rounded_factor, times
+
+_LINE_BYTES = 16
 
 
 def check_warpgroups(kernel: Kernel) -> None:
@@ -46,7 +46,8 @@ def check_warpgroups(kernel: Kernel) -> None:
         if kernel.thread_count % WARPGROUP:
             reason = f"T.{PRODUCT} needs whole warpgroups of {WARPGROUP} threads, but a block has {kernel.thread_count}"
             raise error("E0611", reason, call.span, f"bind a multiple of {WARPGROUP} iterations to threads")
-        for at, scope, dtype in ((6, "shared", product.dtype), (8, "shared", product.dtype), (10, "local", "float32")):
+        a, b = product.dtypes
+        for at, scope, dtype in ((6, "shared", a), (8, "shared", b), (10, "local", "float32")):
             check_operand(call, at, scope, dtype)
         for missing in {FENCE, WAIT} - names:
             reason = f"a kernel with T.{PRODUCT} never calls T.{missing}"
@@ -67,22 +68,22 @@ def check_operand(call: tir.Call, at: int, scope: str, dtype: str) -> None:
     if not place.buffer.scope.startswith(scope):
         reason = f"T.{name} needs memory of scope '{scope}', but '{place.buffer.name}' is in '{place.buffer.scope}'"
         raise error("E0606", reason, call.span, f"pass {scope} memory")
-    found = modular_set(place.at(0))
-    if scope == "shared" and (found.base % LINE or found.coeff % LINE):
+    found, line = modular_set(place.at(0)), _LINE_BYTES // element_bytes(dtype)
+    if scope == "shared" and (found.base % line or found.coeff % line):
         reason = f"the factor in '{place.buffer.name}' is not proven to start at a multiple of 16 bytes"
-        raise error("E0606", reason, call.span, f"use an offset that is a multiple of {LINE} elements")
+        raise error("E0606", reason, call.span, f"use an offset that is a multiple of {line} elements")
 
 
 def position(place: MemoryRange, tile: Tile, span: tir.PrimExpr, depth: tir.PrimExpr) -> tir.PrimExpr:
     """Return the position of an element of a factor that starts at `place`, in the elements of its allocation."""
-    stride = tile.stride // 2
+    stride, row = tile.stride // tile.size, tile.row
     if tile.is_deep:
-        straight = plus(times(over(span, 8), stride), times(rest(span, 8), ROW), depth)
+        straight = plus(times(over(span, 8), stride), times(rest(span, 8), row), depth)
     else:
-        groups = plus(times(over(span, ROW), tile.leading // 2), times(over(depth, 8), stride))
-        straight = plus(groups, times(rest(depth, 8), ROW), rest(span, ROW))
+        groups = plus(times(over(span, row), tile.leading // tile.size), times(over(depth, 8), stride))
+        straight = plus(groups, times(rest(depth, 8), row), rest(span, row))
     straight = place.at(straight)
-    return make.bitwise_xor(straight, times(rest(over(straight, ROW), 8), LINE))
+    return make.bitwise_xor(straight, times(rest(over(straight, row), 8), tile.line))
 
 
 def emulate_warpgroups(kernel: Kernel) -> Kernel:
@@ -150,9 +151,11 @@ class _Emulator(Calls):
 
     def _product(self, call: tir.Call) -> tir.Stmt:
         product = warpgroup_product_of(call)
-        a, b = (place_of(call.args[at], call.args[at + 1], product.dtype) for at in (6, 8))
+        a, b = (
+            place_of(call.args[at], call.args[at + 1], dtype) for at, dtype in zip((6, 8), product.dtypes, strict=True)
+        )
         # `position` counts the elements of the allocations.
-        left, right = (MemoryRange(place.buffer.data, product.dtype, ZERO) for place in (a, b))
+        left, right = (MemoryRange(place.buffer.data, place.buffer.dtype, ZERO) for place in (a, b))
         c, lane, total = (
             place_of(call.args[10], call.args[11], "float32"),
             rest(self._thread, WARPGROUP),
@@ -167,8 +170,8 @@ class _Emulator(Calls):
 
             def term(k: tir.PrimExpr) -> tir.Stmt:
                 x, y = left.load(position(a, product.a, row, k)), right.load(position(b, product.b, column, k))
-                value = make.mul(make.cast(x, "float32"), make.cast(y, "float32"))
-                return total.store(ZERO, make.add(total.load(ZERO), value))
+                x, y = (rounded_factor(make.cast(factor, "float32"), product.kinds[0]) for factor in (x, y))
+                return total.store(ZERO, make.add(total.load(ZERO), make.mul(x, y)))
 
             is_first = make.equal(results.groups.load(at), ZERO)
             start = make.if_then_else(is_first, results.target.load(at), results.values.load(at))
@@ -177,7 +180,7 @@ class _Emulator(Calls):
                 results.target.store(at, tir.FloatImm("float32", float("nan"))),
             ]
             group = results.groups.store(at, plus(self._committed.load(ZERO), 1))
-            return [total.store(ZERO, start), loop(DEPTH, term), *pending, group]
+            return [total.store(ZERO, start), loop(product.a.depth, term), *pending, group]
 
         return _allocated(total, 1, [loop(product.count, element)])
 

@@ -21,7 +21,7 @@ from ...ir.kinds import ForKind
 from ...ir.matrix_units import STORE, name_of, number, product_of
 from ...ir.tensor_copies import COPIES
 from ...ir.visit import children, walk
-from ...ir.warpgroups import DEPTH, PRODUCT, ROWS, WARPGROUP, warpgroup_product_of
+from ...ir.warpgroups import PRODUCT, ROWS, WARPGROUP, warpgroup_product_of
 from .architectures import WARP
 from .kernel import SYNC, Kernel, scope_of
 from .transactions import UNKNOWN_SIZE, Place, Transactions, places_of, transactions_of
@@ -222,8 +222,8 @@ class _Counter:
             self._tensor += times * 16 * 16 * 16
         elif name == PRODUCT:
             part, of_group = times * WARP / WARPGROUP, warpgroup_product_of(call)
-            self._tensor += part * ROWS * of_group.n * DEPTH / _WARPGROUP_GAIN
-            self._lines += part * (ROWS + of_group.n) * DEPTH * 2 / _TRANSACTION_BYTES
+            self._tensor += part * ROWS * of_group.n * of_group.a.depth / _WARPGROUP_GAIN
+            self._lines += part * (ROWS + of_group.n) * of_group.a.depth * of_group.a.size / _TRANSACTION_BYTES
         elif name in ("ptx_cp_async", "ptx_ldmatrix", STORE):
             self._access(call)
         elif name in COPIES:

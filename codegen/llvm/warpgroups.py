@@ -110,14 +110,13 @@ def matrix_descriptor(emitter: ExpressionEmitter, call: tir.Call, at: int, dtype
 def _product(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     product = warpgroup_product_of(call)
     _require(emitter, call, "products of warpgroups")
-    descriptors = [
-        matrix_descriptor(emitter, call, at, product.dtype, tile.descriptor) for at, tile in ((6, product.a), (8, product.b))
-    ]  # fmt: skip
+    factors = zip((6, 8), product.dtypes, (product.a, product.b), strict=True)
+    descriptors = [matrix_descriptor(emitter, call, at, dtype, tile.descriptor) for at, dtype, tile in factors]
     count = product.count
     registers = ", ".join(f"${i}" for i in range(count))
-    name = f"wgmma.mma_async.sync.aligned.{product.shape}.f32.{product.kind}.{product.kind}"
-    turned = f"{int(not product.a.is_deep)}, {int(not product.b.is_deep)}"
-    text = f"{name} {{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1, {turned};"
+    name = f"wgmma.mma_async.sync.aligned.{product.shape}.f32.{'.'.join(product.kinds)}"
+    turned = f", {int(not product.a.is_deep)}, {int(not product.b.is_deep)}" if product.is_turnable else ""
+    text = f"{name} {{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1{turned};"
     places = elements_at(emitter, element_address(emitter, call, 10, "float32"), count)
     change_elements(emitter, places, text, descriptors, "ll")
     return number(I32, 0)

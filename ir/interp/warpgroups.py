@@ -17,11 +17,8 @@ from ..base import Node
 from ..matrix_units import name_of
 from ..warpgroups import (
     COMMIT,
-    DEPTH,
     FENCE,
-    LINE,
     PROXY,
-    ROW,
     WAIT,
     WARPGROUP,
     Tile,
@@ -71,23 +68,25 @@ class Factor:
     """Reads a factor of a product from shared memory."""
 
     def __init__(self, call: tir.Call, tile: Tile, dtype: str) -> None:
-        self._call, self._dtype = call, dtype
+        self._call, self._dtype, self._tile = call, dtype, tile
         self._known: dict[int, tuple[Array, int]] = {}
-        self._straight = np.array([[tile.straight(span, depth) for depth in range(DEPTH)] for span in range(tile.span)])
+        self._straight = np.array(
+            [[tile.straight(span, depth) for depth in range(tile.depth)] for span in range(tile.span)]
+        )
 
     def read(self, frame: Frame, place: Pointer, start: int, kind: Reach, is_told: bool = True) -> Array:
         """Return the factor as an array of span × depth, and tell the observer if `is_told`; E0710 if an element is uninitialized."""
-        first, call = memory_of(place, self._call).offset // 2 + start, self._call
-        if first % LINE or first < 0:
-            raise fault(
-                "E0712", f"a factor of T.{name_of(call)} starts at byte {2 * first}", call, "start at a multiple of 16"
-            )
+        size, line, call = self._tile.size, self._tile.line, self._call
+        first = memory_of(place, call).offset // size + start
+        if first % line or first < 0:
+            reason = f"a factor of T.{name_of(call)} starts at byte {size * first}"
+            raise fault("E0712", reason, call, "start at a multiple of 16")
         positions, end = self._swizzled(first)
         whole = Pointer(place.memory, 0)
         view = part_of(call, whole, self._dtype, 0, end)
         if frame.world.observer is not None and is_told:
-            for position in positions[positions % LINE == 0]:
-                frame.world.tell_reach(call, kind, part_of(call, whole, self._dtype, int(position), LINE), frame)
+            for position in positions[positions % line == 0]:
+                frame.world.tell_reach(call, kind, part_of(call, whole, self._dtype, int(position), line), frame)
         if not view.is_written(positions):
             raise fault("E0710", f"T.{name_of(call)} reads uninitialized memory", call)
         return view.flat[positions]
@@ -97,7 +96,7 @@ class Factor:
         known = self._known.get(first)
         if known is None:
             straight = first + self._straight
-            positions = straight ^ straight // ROW % 8 * LINE
+            positions = straight ^ straight // self._tile.row % 8 * self._tile.line
             known = self._known[first] = positions, int(positions.max()) + 1
         return known
 
@@ -106,7 +105,7 @@ class Factor:
 def _product(call: tir.Call) -> Exchange:
     """Start a product, of which each thread computes its own elements."""
     product, operands = warpgroup_product_of(call), operands_of(call)
-    factors = Factor(call, product.a, product.dtype), Factor(call, product.b, product.dtype)
+    factors = [Factor(call, *found) for found in zip((product.a, product.b), product.dtypes, strict=True)]
 
     def start(frame: Frame) -> Generator[Node, None, Value]:
         a, a_at, b, b_at, c, c_at = operands(frame)[6:12]
@@ -189,7 +188,7 @@ def _add(total: Array, a: Array, b: Array, lane: int, product: WarpgroupProduct)
     rows, first = [places[0][0], places[2][0]], [places[0][1], places[1][1]]
     columns = np.add.outer(np.arange(0, product.n, 8), first).reshape(-1)
     sums = total.reshape(product.n // 8, 2, 2).transpose(1, 0, 2)
-    own = multiplied(a[rows], b[columns].T, sums.reshape(2, -1), product.kind)
+    own = multiplied(a[rows], b[columns].T, sums.reshape(2, -1), product.kinds[0])
     sums[...] = own.reshape(sums.shape)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
-from gpu.warpgroup_programs import LAYOUTS, NUMPY, PTX, STEPS, array, one_product
+from gpu.warpgroup_programs import DEEP, LAYOUTS, NUMPY, PTX, STEPS, array, deep_product, one_product
 from tvms.codegen.build import Settings
 from tvms.codegen.gpu.ptxas import assemble, find_ptxas
 from tvms.codegen.gpu.races import find_races
@@ -56,6 +56,40 @@ def test_factors_lie_where_the_canonical_layouts_say(n: int, layouts: tuple[str,
     assert f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{PTX[dtype].replace('fp', 'f')}" in ptx
     assert f"1, 1, 1, {turned};" in ptx
     assert ".shared .align 1024 " in ptx
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [*zip(DEEP, DEEP, strict=True), ("float8_e4m3fn", "float8_e5m2"), ("float8_e5m2", "float8_e4m3fn")]
+)
+@pytest.mark.parametrize("n", [8, 136])
+def test_other_factors_are_contiguous_along_k(n: int, a: str, b: str) -> None:
+    text, args, expected = deep_product(n, a, b)
+    assert (everywhere(module(text), *args, np.zeros((64, n), np.float32)) == expected).all()
+    assert not find_races(module(text), "main", [*args, np.zeros((64, n), np.float32)])
+    k = 8 if a == "float32" else 32
+    ptx = assembled(module(text))
+    assert f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{DEEP[a]}.{DEEP[b]}" in ptx
+    assert "1, 1, 1;" in ptx
+
+
+UNKNOWN = {
+    "bytes along their span": ('"row", "col", "e4m3"', '"col", "col", "e4m3"'),
+    "bytes and halves": ('"e4m3", "fp32"', '"fp16", "fp32"'),
+    "a depth of halves": ("k32", "k16"),
+    "bytes into halves": ('"fp32", a', '"fp16", a'),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_other_products_do_not_exist(name: str) -> None:
+    text, _, _ = deep_product(8, "float8_e4m3fn", "float8_e4m3fn")
+    old, new = UNKNOWN[name]
+    assert old in text
+    with pytest.raises(tvms.TvmsError) as caught:
+        tvms.emit(module(text.replace(old, new)), "ptx", "cuda -arch=sm_90a")
+    (found,) = caught.value.diagnostics
+    assert found.code == "E0606"
+    assert found.message.startswith("no warpgroup multiplies m64n8k")
 
 
 @pytest.mark.parametrize(("leading", "stride"), [(0, 1024), (8192, 1024), (16, 2048), ((1 << 18) - 16, 64)])

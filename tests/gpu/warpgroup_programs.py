@@ -9,22 +9,30 @@ import numpy as np
 
 NUMPY: dict[str, Any] = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 PTX = {"float16": "fp16", "bfloat16": "bf16"}
+DEEP = {"float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "float32": "tf32"}
+"""PTX types of factors that must be contiguous along k."""
+DEEP_NUMPY: dict[str, Any] = {
+    "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
+    "float8_e5m2": ml_dtypes.float8_e5m2,
+    "float32": np.float32,
+}
 LAYOUTS = [("row", "col"), ("row", "row"), ("col", "col"), ("col", "row")]
 """Layouts of A and B: "row" for A and "col" for B mean that k is contiguous."""
 
 
 def array(shape: tuple[int, ...], dtype: str, seed: int) -> Any:
     """Return small whole numbers, whose products are exact."""
-    return np.random.default_rng(seed).integers(-4, 5, shape).astype(NUMPY[dtype])
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype({**NUMPY, **DEEP_NUMPY}[dtype])
 
 
-def address(span: int, depth: int, is_deep: bool, leading: int, stride: int, start: int = 0) -> int:
-    """Return the byte address of an element by CUTLASS' canonical layouts for 128-byte swizzles, which count 16 bytes:
+def address(span: int, depth: int, is_deep: bool, leading: int, stride: int, start: int = 0, size: int = 2) -> int:
+    """Return the byte address of an element of `size` bytes by CUTLASS' canonical layouts for 128-byte swizzles, which count 16 bytes:
     ((8, n), 2) : ((8, stride), 1) if k is contiguous, otherwise ((8, n), (8, k)) : ((1, leading), (8, stride)).
     """
+    line = 16 // size
     if is_deep:
-        lines = span % 8 * 8 + span // 8 * (stride // 16) + depth // 8
-        inner = depth % 8
+        lines = span % 8 * 8 + span // 8 * (stride // 16) + depth // line
+        inner = depth % line
     else:
         lines = span // 8 % 8 + span // 64 * (leading // 16) + depth % 8 * 8 + depth // 8 * (stride // 16)
         inner = span % 8
@@ -32,7 +40,7 @@ def address(span: int, depth: int, is_deep: bool, leading: int, stride: int, sta
     bits = [whole >> i & 1 for i in range(20)]
     for i in (4, 5, 6):
         bits[i] ^= bits[i + 3]
-    return sum(bit << i for i, bit in enumerate(bits)) + 2 * inner
+    return sum(bit << i for i, bit in enumerate(bits)) + size * inner
 
 
 ONE = """
@@ -84,6 +92,52 @@ def one_product(n: int, dtype: str, layouts: tuple[str, str]) -> tuple[str, list
     a, b = array((64, 16), dtype, 1), array((n, 16), dtype, 2)
     expected = a.astype(np.float32) @ b.astype(np.float32).T + 2
     return text, [a.ravel(), b.ravel(), places[0].ravel(), places[1].ravel()], expected
+
+
+DEEP_ONE = """
+T.prim_func main(A: T.Buffer((64, {k}), "{a}"), B: T.Buffer(({n}, {k}), "{b}"), PA: T.Buffer((64, {k}), "int32"), PB: T.Buffer(({n}, {k}), "int32"), C: T.Buffer((64, {n}), "float32")):
+    tx = T.launch_thread("threadIdx.x", 128)
+    a = T.allocate([{row} * 64], "{a}", "shared")
+    b = T.allocate([{row} * 256], "{b}", "shared")
+    c = T.allocate([{count}], "float32", "local")
+    a_1 = T.Buffer(({row} * 64,), "{a}", data=a, scope="shared")
+    b_1 = T.Buffer(({row} * 256,), "{b}", data=b, scope="shared")
+    c_1 = T.Buffer(({count},), "float32", data=c, scope="local")
+    if tx < 64:
+        for i in range({k}):
+            a_1[PA[tx, i]] = A[tx, i]
+    for j in range(2):
+        if tx + j * 128 < {n}:
+            for i in range({k}):
+                b_1[PB[tx + j * 128, i]] = B[tx + j * 128, i]
+    for i in range({count}):
+        c_1[i] = T.float32(2)
+    T.ptx_fence_proxy_async()
+    T.tvm_storage_sync("shared")
+    T.ptx_wgmma_fence()
+    T.ptx_wgmma_mma_async("float32", "m64n{n}k{k}", "row", "col", "{a_kind}", "{b_kind}", "fp32", a, {k}, b, {k}, c, 0, 0, 1024, 0, 1024)
+    T.ptx_wgmma_commit_group()
+    T.ptx_wgmma_wait_group(0)
+    for i in range({count}):
+        C[tx // 32 * 16 + tx % 32 // 4 + i // 2 % 2 * 8, i // 4 * 8 + tx % 4 * 2 + i % 2] = c_1[i]
+"""
+"""One product of tiles that are contiguous along k, the second part of rows of 128 bytes."""
+
+
+def deep_product(n: int, a: str, b: str) -> tuple[str, list[Any], Any]:
+    """Return a program with one product of 64 × n of factors with 32 bytes for each row or column, its arguments but for C, and C."""
+    size = np.dtype(DEEP_NUMPY[a]).itemsize
+    k = 32 // size
+    places = [
+        np.array([[address(s, d, True, 0, 1024, 32, size) // size for d in range(k)] for s in range(span)], np.int32)
+        for span in (64, n)
+    ]
+    text = DEEP_ONE.format(n=n, k=k, a=a, b=b, row=128 // size, count=n // 2, a_kind=DEEP[a], b_kind=DEEP[b])
+    left, right = array((64, k), a, 1), array((n, k), b, 2)
+    expected = left.astype(np.float32) @ right.astype(np.float32).T + 2
+    if a == "float32":
+        left = left * np.float32(1 + 2**-15)  # bits that tf32 does not have
+    return text, [left, right, *places], expected
 
 
 STEPS = """
