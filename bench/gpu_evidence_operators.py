@@ -1,4 +1,6 @@
-"""More parts of `bench/gpu_evidence.py`: graph operators, int8 products, attention and ResNet-18, compared with torch if it is installed."""
+"""More parts of `bench/gpu_evidence.py`: graph operators, int8 products, products of few rows, attention and ResNet-18, compared with torch
+if it is installed.
+"""
 
 from __future__ import annotations
 
@@ -142,6 +144,50 @@ def resnet18(machine: Machine) -> Iterator[Row]:
         }  # fmt: skip
 
 
+PACKED = """T.prim_func main(W: T.Buffer(({n}, {n} // 8), "uint32"), S: T.Buffer(({n}, {n} // 32), "float16"), X: T.Buffer(({m}, {n}), "float16"), Y: T.Buffer(({m}, {n}), "float16")):
+    D = T.alloc_buffer(({n}, {n}), "float16")
+    for j, k in T.grid({n}, {n}):
+        with T.block("decode"):
+            vj, vk = T.axis.remap("SS", [j, k])
+            D[vj, vk] = (T.Cast("float16", T.bitwise_and(T.shift_right(W[vj, vk // 8], T.Cast("uint32", vk % 8 * 4)), T.uint32(15))) - T.float16(8)) * S[vj, vk // 32]
+    for i, j, k in T.grid({m}, {n}, {n}):
+        with T.block("product"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Y[vi, vj] = T.float16(0)
+            Y[vi, vj] = Y[vi, vj] + X[vi, vk] * D[vj, vk]
+"""
+
+
+def few_rows(machine: Machine) -> Iterator[Row]:
+    """Multiply 1, 4 and 16 rows by 4096 × 4096 weights of 4 bits, beside torch's product with weights in float16."""
+    n, random = machine.size(4096), np.random.default_rng(0)
+    words, scales = random.integers(0, 1 << 32, (n, n // 8), np.uint32), np.full((n, n // 32), 2.0**-8, np.float16)
+    numbers = (words[..., None] >> np.arange(0, 32, 4, dtype=np.uint32) & 15).reshape(n, n).astype(np.float32) - 8
+    for rows in (1, 4, 16):
+        x = random.integers(-2, 3, (rows, n)).astype(np.float16)
+        main, given = (
+            machine.compile(PACKED.format(n=n, m=rows))["main"],
+            machine.arrays(words, scales, x, np.zeros((rows, n), np.float16)),
+        )
+        main(*given)
+        correct = is_close(on_host(given[-1]), x.astype(np.float32) @ numbers.T * 2.0**-8, "float16")
+        spent = machine.milliseconds(lambda main=main, given=given: main(*given))
+        yield {
+            "rows": rows, "ms": spent, "GB/s": words.nbytes / spent / 1e6, "correct": correct,
+            **_torch_product(machine, x, numbers.astype(np.float16)),
+        }  # fmt: skip
+
+
+def _torch_product(machine: Machine, x: Any, weights: Any) -> Row:
+    if machine.is_simulated or find_spec("torch") is None:
+        return {}
+    import torch
+
+    a, b = (torch.from_numpy(array).cuda() for array in (x, weights))
+    return {"torch float16 ms": machine.milliseconds(lambda: a @ b.t())}
+
+
 PARTS: dict[str, Callable[[Machine], Iterator[Row]]] = {
-    "operators": operators, "attention": attention, "ResNet-18": resnet18,
+    "operators": operators, "products of few rows": few_rows, "attention": attention, "ResNet-18": resnet18,
 }  # fmt: skip

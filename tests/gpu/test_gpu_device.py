@@ -13,8 +13,13 @@ from gpu.tensor_copy_programs import BOXES, box
 from gpu.test_attention_rule import Sizes, error, inputs, program
 from gpu.test_clusters import PROGRAMS, arguments, expected
 from gpu.test_cuda_graphs import CHAIN, W, X
+from gpu.test_gemv_rule import CASES, TOLERANCES, assert_right
+from gpu.test_gpu_jumps import PROGRAMS as JUMPS
+from gpu.test_gpu_jumps import arguments as jump_arguments
+from gpu.test_gpu_jumps import program as jumping
+from gpu.test_matrix_units import MOVED, WAIT
 from gpu.test_tensor_copies import module
-from gpu.warpgroup_programs import LAYOUTS, array, one_product, product
+from gpu.warpgroup_programs import DEEP, LAYOUTS, array, deep_product, one_product, product
 from tvms.codegen.gpu.driver import find_driver, why_missing
 from tvms.ir import tir
 from tvms.testing.oracle import first_difference, random_inputs
@@ -58,6 +63,32 @@ def test_cuda_graphs() -> None:
         np.testing.assert_array_equal(result.numpy(), 6 * (X + number + W))
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_products_of_few_rows(name: str) -> None:
+    text, dtype = CASES[name]
+    module = tvms.parse(text)
+    assert_right(module, there(tvms.compile(module, target=f"cuda -arch={find_driver().arch}")), TOLERANCES[dtype])
+
+
+def there(executable: Any) -> dict[str, Any]:
+    """Return a function that runs on the GPU and copies its last argument back."""
+
+    def call(*args: Any) -> None:
+        arrays = [tvms.nd.array(value, tvms.cuda()) for value in args]
+        executable["main"](*arrays)
+        args[-1][...] = arrays[-1].numpy()
+
+    return {"main": call}
+
+
+@pytest.mark.parametrize("name", JUMPS)
+def test_jumps(name: str) -> None:
+    module, found, expected = jumping(JUMPS[name]), jump_arguments(), jump_arguments()
+    there(tvms.compile(module, target=f"cuda -arch={find_driver().arch}"))["main"](*found)
+    tvms.compile(module, target="cuda -simulate=random")["main"](*expected)
+    np.testing.assert_array_equal(found[2], expected[2])
+
+
 # --- Hopper -------------------------------------------------------------------------------------------------------
 
 
@@ -84,6 +115,28 @@ def test_tiles_of_warpgroups(hopper: str, n: int, layouts: tuple[str, str], dtyp
     text, args, expected = one_product(n, dtype, layouts)
     module = tvms.parse("I.ir_module Module:\n" + "\n".join(f"    {line}" for line in text.strip().split("\n")))
     assert np.array_equal(on_gpu(module, hopper, args, (64, n)), expected)
+
+
+@pytest.mark.parametrize("n", [8, 136, 256])
+@pytest.mark.parametrize(("a", "b"), [*zip(DEEP, DEEP, strict=True), ("float8_e4m3fn", "float8_e5m2")])
+def test_tiles_of_bytes_and_tf32(hopper: str, n: int, a: str, b: str) -> None:
+    text, args, expected = deep_product(n, a, b)
+    module = tvms.parse("I.ir_module Module:\n" + "\n".join(f"    {line}" for line in text.strip().split("\n")))
+    assert np.array_equal(on_gpu(module, hopper, args, (64, n)), expected)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_stored_matrices(hopper: str, count: int, is_turned: bool) -> None:
+    text = MOVED.format(
+        dtype="float16", row=8, size=256, count=count, loads_turned=False, stores_turned=is_turned, wait=WAIT
+    )
+    a = np.random.default_rng(0).integers(0, 100, (32, 8)).astype(np.float16)
+    arrays = [tvms.nd.array(value, tvms.cuda()) for value in (a, np.zeros_like(a))]
+    tvms.compile(tvms.parse(text), target=hopper)["main"](*arrays)
+    simulated = np.zeros_like(a)
+    tvms.compile(tvms.parse(text), target="cuda -simulate=random")["main"](a, simulated)
+    assert np.array_equal(arrays[1].numpy(), simulated)
 
 
 @pytest.mark.parametrize("case", BOXES, ids=str)
