@@ -7,7 +7,7 @@ memory holds poison, and faults are reported with their position.
     call_prim_func(func, [a, b, c])     one loop function, with c written in place
 
 Modules: values (`scalars`, `memory`, `struct_info`), the loop level (`expressions`, `intrinsics`, `calls`,
-`buffers`, `statements`, `threads`, `matrix_units`, `warpgroups`, `tensor_memory`), the graph level (`graph`, `graph_calls`), calls (`arguments`,
+`buffers`, `statements`, `threads`, `exchanges`, `matrix_units`, `warpgroups`, `tensor_memory`), the graph level (`graph`, `graph_calls`), calls (`arguments`,
 `prim_func`, `entry`), and observation of a run (`observer`, `trap`).
 """
 
@@ -27,6 +27,7 @@ from ..verify import check_types
 from . import addresses as _addresses  # imported to register the evaluators of calls
 from . import calls as _calls
 from . import clusters as _clusters
+from . import exchanges as _exchanges
 from . import graph_calls as _graph_calls
 from . import matrix_units as _matrix_units
 from . import tensor_copies as _tensor_copies
@@ -40,7 +41,7 @@ from .scalars import Value
 from .trap import Trap
 
 __all__ = ["Observer", "Recorder", "Trap", "call_prim_func", "run"]
-_ = _addresses, _calls, _clusters, _graph_calls, _matrix_units, _tensor_copies, _tensor_memory, _warpgroups
+_ = _addresses, _calls, _clusters, _exchanges, _graph_calls, _matrix_units, _tensor_copies, _tensor_memory, _warpgroups
 
 
 @deep

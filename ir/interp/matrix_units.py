@@ -22,7 +22,7 @@ from .expressions import Expression, compile_all
 from .frame import Frame, fault
 from .memory import Array, Pointer, View
 from .scalars import Value
-from .threads import Exchange, exchange, tell, thread_number
+from .threads import Exchange, exchange, meet, thread_number
 
 Cell: TypeAlias = tuple[int, int]
 
@@ -175,14 +175,10 @@ def _stmatrix(call: tir.Call) -> Exchange:
 
 def whole_warp(frame: Frame, call: tir.Call, value: Any) -> Generator[Node, None, tuple[list[Any], int]]:
     """Share `value` within the warp; return the values of its threads, and this thread's lane. E0714 if threads are missing."""
-    heard = yield from tell(frame, call, value)
+    help = 'bind a loop of 32 iterations to "threadIdx.x", and let all of them run it'
     own = thread_number(frame)
-    first = own - own % WARP
-    told = [heard[i] for i in range(first, first + WARP) if i in heard]
-    if len(told) < WARP:
-        help = 'bind a loop of 32 iterations to "threadIdx.x", and let all of them run it'
-        raise fault("E0714", f"only {len(told)} of the {WARP} threads of a warp reach T.{name_of(call)}", call, help)
-    return told, own % WARP
+    heard = yield from meet(frame, call, value, WARP, own - own % WARP, f"a warp reach T.{name_of(call)}", help)
+    return heard, own % WARP
 
 
 def _own(frame: Frame, pointer: object, count: int) -> int:

@@ -10,9 +10,8 @@ wait never ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import reduce
 from math import prod
 from typing import TypeAlias, TypeVar
 
@@ -23,11 +22,9 @@ from ..exchanges import ACTIVE, BARRIERS, SHUFFLES, is_busy_wait
 from ..matrix_units import WARP, whole_warp_calls
 from ..tensor_memory import OF_WARP
 from ..visit import post_order, walk
-from .buffers import compile_buffer, compile_position, compile_put, pointed_element
-from .expressions import Expression, compile_all, compile_expr
+from .expressions import Expression
 from .frame import Frame, fault
 from .jumps import Leave
-from .memory import View
 from .scalars import Value
 
 
@@ -43,7 +40,7 @@ Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
 
 _MATRIX = ("tir.ptx_mma", "tir.ptx_ldmatrix", "tir.ptx_stmatrix", "tir.ptx_wgmma_mma_async")
 _WARP = (ACTIVE, *SHUFFLES, *_MATRIX, *[f"tir.{name}" for name in OF_WARP])
-_ENDED = "ended"
+ENDED = "ended"
 """Key of the numbers of the threads of a block that have ended."""
 _AT_END = "at end"
 """Key of what is checked at the end of a block."""
@@ -199,7 +196,7 @@ def _start(body: Body, frame: Frame) -> Iterator[Node]:
     """Start `body` lazily, when the thread's turn comes, and note its end."""
     with suppress(Leave):
         yield from body(frame)
-    frame.shared.setdefault(_ENDED, set()).add(thread_number(frame))
+    frame.shared.setdefault(ENDED, set()).add(thread_number(frame))
 
 
 def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
@@ -256,13 +253,9 @@ def _compile_barrier(call: tir.Call) -> Exchange:
         return 0
 
     def wait_in_warp(frame: Frame) -> Generator[Node, None, Value]:
-        heard = yield from tell(frame, call, 0)
-        own, count = thread_number(frame), thread_count(frame)
-        warp = range(own - own % WARP, min(own - own % WARP + WARP, count))
-        told = sum(number in heard for number in warp)
-        if told < len(warp):
-            said = f"only {told} of the {len(warp)} threads of a warp reach this barrier"
-            raise fault("E0714", said, call, "move it out of the condition")
+        first = thread_number(frame) // WARP * WARP
+        size = min(WARP, thread_count(frame) - first)
+        yield from meet(frame, call, 0, size, first, "a warp reach this barrier", "move it out of the condition")
         return 0
 
     return wait_in_warp if _is_warp_barrier(call) else wait
@@ -292,111 +285,31 @@ def tell(frame: Frame, call: tir.Call, value: Value) -> Generator[Node, None, di
     return heard
 
 
-@exchange("tvm_warp_activemask")
-def _compile_active_mask(call: tir.Call) -> Exchange:
-    """`()`: a bit for each thread of the warp that also gets here."""
+class _Meeting:
+    """What threads have told since they met `count` times, and what they told then."""
 
-    def find(frame: Frame) -> Generator[Node, None, Value]:
-        heard = yield from tell(frame, call, 0)
-        warp = thread_number(frame) // WARP
-        return sum(1 << number % WARP for number in heard if number // WARP == warp)
-
-    return find
+    def __init__(self) -> None:
+        self.count = 0
+        self.said: dict[int, Value] = {}
+        self.heard: list[Value] = []
 
 
-def _check_mask(frame: Frame, call: tir.Call, mask: int, heard: Mapping[int, Value]) -> None:
-    """Raise E0714 unless all threads that the mask of a shuffle names take part in it, and no others."""
-    own, ended = thread_number(frame), frame.shared.get(_ENDED, ())
-    first = own - own % WARP
-    lanes = range(min(WARP, thread_count(frame) - first))
-    named = [lane for lane in lanes if mask >> lane & 1]
-    other = next((lane for lane in lanes if first + lane in heard and lane not in named), None)
-    if other is not None:
-        said = f"lane {other} of a warp reaches this shuffle, but the mask 0x{mask & 0xFFFFFFFF:X} does not name it"
-        raise fault("E0714", said, call, "give the mask of all lanes that reach it")
-    missing = next((lane for lane in named if first + lane not in heard and first + lane not in ended), None)
-    if missing is not None:
-        said = f"lane {missing} of a warp does not reach this shuffle, which the mask 0x{mask & 0xFFFFFFFF:X} names"
-        raise fault("E0714", said, call, "move it out of the condition, or give the mask of the lanes that reach it")
+def meet(
+    frame: Frame, call: tir.Call, value: Value, size: int, first: int, what: str, help: str
+) -> Generator[Node, None, list[Value]]:
+    """Wait for `size` threads from number `first` on at `call`, and return the values that they share.
 
-
-@exchange(*(name.removeprefix("tir.") for name in SHUFFLES))
-def _compile_shuffle(call: tir.Call) -> Exchange:
-    """`(mask, value, lane or offset, width, warp_size)`: a thread that reads outside its group of `width` gets its own value, but for
-    `xor` that of a lane before its group. GPUs use the lowest 5 bits of lanes and offsets.
+    Raises TvmsError E0714, which says `what` they do, if some never get there: not before all others end or wait in vain.
     """
-    assert isinstance(call.op, Op)
-    operands, kind = compile_all(tuple(arg for arg in call.args if isinstance(arg, tir.PrimExpr))), call.op.name
+    meeting = frame.shared.setdefault(_Meeting, {}).setdefault((call, first), _Meeting())
+    before = meeting.count
+    meeting.said[thread_number(frame)] = value
+    if len(meeting.said) == size:
+        meeting.heard = [meeting.said[first + lane] for lane in range(size)]
+        meeting.said, meeting.count = {}, meeting.count + 1
 
-    def shuffle(frame: Frame) -> Generator[Node, None, Value]:
-        mask, value, operand, width, _ = operands(frame)
-        if width < 1:
-            raise fault("E0712", f"the width of a shuffle is {width}", call)
-        values = yield from tell(frame, call, value)
-        _check_mask(frame, call, int(mask), values)
-        own, operand = thread_number(frame), operand % WARP
-        first, lane = own - own % width, own % width
-        wanted = {
-            "tir.tvm_warp_shuffle": first + operand % width,
-            "tir.tvm_warp_shuffle_up": own - operand if operand <= lane else own,
-            "tir.tvm_warp_shuffle_xor": own ^ operand,
-        }
-        source = wanted.get(kind, own + operand)
-        return values.get(source, value) if source < first + width else value
+    def never() -> TvmsError:
+        return fault("E0714", f"only {len(meeting.said)} of the {size} threads of {what}", call, help)
 
-    return shuffle
-
-
-@exchange("tvm_thread_allreduce")
-def _compile_allreduce(call: tir.Call) -> Exchange:
-    """`(size, *sources, condition, *targets, *thread variables)`: every thread of a group gets the reduced values.
-
-    A group consists of the threads that differ only in the given variables; the surrounding "reduce_scope" defines the
-    reducer.
-    """
-    args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
-    size = args[0].value if isinstance(args[0], tir.IntImm) else 1
-    sources, condition = compile_all(tuple(args[1 : size + 1])), compile_expr(args[size + 1])
-    targets = [_compile_target(args[1 + k], args[size + 2 + k]) for k in range(size)]
-    reduced, put = set(args[2 * size + 2 :]), compile_put()
-
-    def exchange(frame: Frame) -> Generator[Node, None, Value]:
-        reducer: tir.CommReducer | None = frame.get(tir.CommReducer)
-        if reducer is None or len(reducer.lhs) != size:
-            help = 'write it inside T.attr(T.comm_reducer(...), "reduce_scope", ...)'
-            raise fault("E0712", "a reduction across threads has no reducer", call, help)
-        combine, identity = _compile_reducer(reducer, frame), compile_all(reducer.identity_element)
-        group = [index for variable, index, _ in frame.thread.values() if variable not in reduced]
-        own = sources(frame) if condition(frame) else identity(frame)
-        heard = yield from tell(frame, call, (group, own))
-        values = reduce(combine, [value for other, value in heard.values() if other == group])
-        for target, value in zip(targets, values, strict=True):
-            view, place = target(frame)
-            put(frame, call, view, place, value)
-        return 0
-
-    return exchange
-
-
-def _compile_target(source: tir.PrimExpr, target: tir.PrimExpr) -> Callable[[Frame], tuple[View, int]]:
-    """Return a function that finds the target of a result: an element of a buffer, or the element at a pointer."""
-    if not isinstance(target, tir.BufferLoad):
-        pointer, dtype = compile_expr(target), source.dtype
-        return lambda frame: pointed_element(pointer(frame), dtype, target)
-    buffer, position = compile_buffer(target.buffer), compile_position(target)
-
-    def find(frame: Frame) -> tuple[View, int]:
-        view = buffer(frame)
-        return view, position(frame, view)
-
-    return find
-
-
-def _compile_reducer(reducer: tir.CommReducer, frame: Frame) -> Callable[[Value, Value], Value]:
-    result, scratch = compile_all(reducer.result), frame.fork()
-
-    def combine(a: Value, b: Value) -> Value:
-        scratch.update(zip((*reducer.lhs, *reducer.rhs), (*a, *b), strict=True))
-        return result(scratch)
-
-    return combine
+    yield Blocked(is_ready=lambda: meeting.count > before, never=never)
+    return meeting.heard

@@ -34,7 +34,7 @@ from .frame import Frame, Reach, fault
 from .matrix_units import multiplied, operands_of, part_of, read_part, write_part
 from .memory import Array, Memory, Pointer
 from .scalars import Value
-from .threads import Exchange, exchange, tell, thread_number
+from .threads import Exchange, exchange, meet, thread_number
 
 _Key: TypeAlias = tuple[int, int, int]
 
@@ -109,7 +109,7 @@ def _product(call: tir.Call) -> Exchange:
 
     def start(frame: Frame) -> Generator[Node, None, Value]:
         a, a_at, b, b_at, c, c_at = operands(frame)[6:12]
-        yield from _check_whole(frame, call)
+        yield from _meet_whole(frame, call)
         state = _products_of(frame)
         if not state.is_fenced:
             raise fault(
@@ -138,15 +138,11 @@ def _product(call: tir.Call) -> Exchange:
     return start
 
 
-def _check_whole(frame: Frame, call: tir.Call) -> Generator[Node, None, None]:
-    """Raise E0714 if threads of the warpgroup are missing."""
-    heard = yield from tell(frame, call, 0)
+def _meet_whole(frame: Frame, call: tir.Call) -> Generator[Node, None, None]:
+    """Wait for all threads of the warpgroup; E0714 if some are missing."""
     own = thread_number(frame)
-    first = own - own % WARPGROUP
-    count = sum(first + i in heard for i in range(WARPGROUP))
-    if count < WARPGROUP:
-        reason = f"only {count} of the {WARPGROUP} threads of a warpgroup reach T.{name_of(call)}"
-        raise fault("E0714", reason, call, "let all threads of the warpgroup run it")
+    what, help = f"a warpgroup reach T.{name_of(call)}", "let all threads of the warpgroup run it"
+    yield from meet(frame, call, 0, WARPGROUP, own - own % WARPGROUP, what, help)
 
 
 def _begin_sum(

@@ -170,3 +170,62 @@ def product_of_tiles(dtype: str) -> tuple[str, list[Any], Any]:
     """Return the program, its arguments but for the result, and that."""
     a, b = array((256, 64), dtype, 1), array((64, 64), dtype, 2)
     return TILES.format(dtype=dtype, kind=PTX[dtype]), [a, b], a.astype(np.float32) @ b.astype(np.float32).T
+
+
+ROLES = """
+T.prim_func main(A: T.Buffer((512, 128), "{dtype}"), B: T.Buffer((64, 128), "{dtype}"), C: T.Buffer((512, 64), "float32")):
+    tx = T.launch_thread("threadIdx.x", 192)
+    a = T.allocate([16384], "{dtype}", "shared.dyn")
+    b = T.allocate([8192], "{dtype}", "shared.dyn")
+    c = T.allocate([128 * 128], "float32", "tmem")
+    d = T.allocate([64], "float32", "local")
+    d_1 = T.Buffer((64,), "float32", data=d, scope="local")
+    T.create_barriers(8)
+    if tx == 0:
+        for i in range(6):
+            T.ptx_init_barrier_thread_count(i, 1)
+        for i in range(2):
+            T.ptx_init_barrier_thread_count(i + 6, 128)
+    if tx < 32:
+        T.ptx_tcgen05_alloc(c, 128)
+        T.ptx_tcgen05_relinquish_alloc_permit()
+    T.tvm_storage_sync("shared")
+    if tx < 32:
+        if tx == 0:
+            for step in range(8):
+                T.ptx_wait_barrier(step % 2 + 2, step // 2 + 1)
+                T.ptx_arrive_barrier_expect_tx(step % 2, 24576)
+                T.ptx_cp_async_bulk_tensor("{dtype}", a, step % 2 * 8192, A.data, 512, 128, 128, step // 2 * 128, step % 2 * 64, 128, step % 2)
+                T.ptx_cp_async_bulk_tensor("{dtype}", b, step % 2 * 4096, B.data, 64, 128, 128, 0, step % 2 * 64, 64, step % 2)
+        T.tvm_storage_sync("warp")
+    if tx == 32:
+        for tile in range(4):
+            T.ptx_wait_barrier(tile % 2 + 6, tile // 2 + 1)
+            T.ptx_tcgen05_fence_after_thread_sync()
+            for step in range(2):
+                T.ptx_wait_barrier(step, tile)
+                for k in range(4):
+                    T.ptx_tcgen05_mma("float32", "m128n64k16", "row", "col", "{kind}", "{kind}", "fp32", a, step * 8192 + k * 16, b, step * 4096 + k * 16, c, tile % 2 * 64, 0, 1024, 0, 1024, step + k > 0)
+                T.ptx_tcgen05_commit(step + 2)
+            T.ptx_tcgen05_commit(tile % 2 + 4)
+    if tx >= 64:
+        for tile in range(4):
+            T.ptx_wait_barrier(tile % 2 + 4, tile // 2)
+            T.ptx_tcgen05_fence_after_thread_sync()
+            T.ptx_tcgen05_ld("float32", d, 0, c, tx // 32 % 4 * 32, tile % 2 * 64, "32x32b", 64)
+            T.ptx_tcgen05_wait_ld()
+            T.ptx_tcgen05_fence_before_thread_sync()
+            T.ptx_arrive_barrier(tile % 2 + 6)
+            for i in range(64):
+                C[tile * 128 + tx // 32 % 4 * 32 + tx % 32, i] = d_1[i]
+    T.tvm_storage_sync("shared")
+    if tx < 32:
+        T.ptx_tcgen05_dealloc(c, 128)
+"""
+"""C = A @ B.T: a thread of warp 0 copies, one of warp 1 multiplies into two accumulators in turn, and four warps store the results."""
+
+
+def product_by_roles(dtype: str) -> tuple[str, list[Any], Any]:
+    """Return the program, its arguments but for the result, and that."""
+    a, b = array((512, 128), dtype, 1), array((64, 128), dtype, 2)
+    return ROLES.format(dtype=dtype, kind=PTX[dtype]), [a, b], a.astype(np.float32) @ b.astype(np.float32).T

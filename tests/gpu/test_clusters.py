@@ -67,6 +67,33 @@ def test_the_lowest_bit_of_a_number_is_its_parity() -> None:
     assert np.array_equal(found[1], expected("roles"))
 
 
+LATE = """
+T.prim_func main(A: T.Buffer((64,), "int32")):
+    tx = T.launch_thread("threadIdx.x", 64)
+    T.create_barriers(1)
+    if tx == 0:
+        T.ptx_init_barrier_thread_count(0, 32)
+    T.tvm_storage_sync("shared")
+    if tx < 32:
+        if tx == 0:
+            T.ptx_wait_barrier(0, 0)
+    else:
+        T.tvm_storage_sync("warp")
+        T.ptx_arrive_barrier(0)
+    T.tvm_storage_sync("warp")
+    A[tx] = T.tvm_warp_shuffle_xor(T.uint32(0xFFFFFFFF), tx, 1, 32, 32)
+"""
+"""The first warp meets when its first lane has waited for the second warp, which meets before."""
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_warps_meet_when_their_last_lane_has_waited_for_others(order: Any) -> None:
+    run(module(LATE), "main", [found := np.zeros(64, np.int32)], thread_order=order)
+    assert (found == np.arange(64) ^ 1).all()
+    tvms.compile(module(LATE), target="cuda -simulate=each", level=0)["main"](found := np.zeros(64, np.int32))
+    assert (found == np.arange(64) ^ 1).all()
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("order", ORDERS)
 def test_correct_programs_have_no_races(name: str, order: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvms
-from gpu.tensor_memory_programs import one_product, product_of_boxes, product_of_tiles
+from gpu.tensor_memory_programs import one_product, product_by_roles, product_of_boxes, product_of_tiles
 from gpu.test_tensor_copies import module
 from gpu.warpgroup_programs import LAYOUTS, NUMPY
 from tvms.codegen.build import Settings
@@ -20,7 +20,7 @@ from tvms.ir.tensor_memory import COLUMNS, TensorProduct, matrix_descriptor
 from tvms.ir.warpgroups import Tile
 
 ORDERS = ("ascending", "descending", "random")
-PROGRAMS: dict[str, Any] = {"boxes": product_of_boxes, "tiles": product_of_tiles}
+PROGRAMS: dict[str, Any] = {"boxes": product_of_boxes, "tiles": product_of_tiles, "roles": product_by_roles}
 
 
 def changed(name: str, *changes: tuple[str, str]) -> tuple[IRModule, list[Any]]:
@@ -136,6 +136,11 @@ IN_ORDER = (
     "tcgen05.fence::after_thread_sync;", "tcgen05.ld.sync.aligned.32x32b.x64.b32 {", "tcgen05.wait::ld.sync.aligned;",
     "tcgen05.dealloc.cta_group::1.sync.aligned.b32 ",
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_kernels_assemble_without_spills(name: str) -> None:
+    assembled(PROGRAMS[name]("float16")[0])
 
 
 @pytest.mark.parametrize("arch", ["sm_100a", "sm_103a"])
@@ -264,6 +269,8 @@ RACES: dict[str, tuple[str, list[tuple[str, str]], str, str]] = {
     "no wait for a load": ("tiles", [(WAIT_LOAD, ""), (LAST_BARRIER + FREE, f"    {WAIT_LOAD.strip()}\n{LAST_BARRIER}{FREE}")], "thread 0 reads 'd_1' before T.ptx_tcgen05_wait_ld has waited for the load that writes it", "call T.ptx_tcgen05_wait_ld() before the access"),
     "no wait for a load before the next product": ("tiles", [(WAIT_LOAD, ""), (LAST_BARRIER + FREE, f"    {WAIT_LOAD.strip()}\n{LAST_BARRIER}{FREE}")], "thread 0 starts a product on 'c', which thread 0 may still load from", "call T.ptx_tcgen05_wait_ld() behind the load"),
     "freed without a barrier": ("tiles", [(LAST_BARRIER + FREE, FREE)], "thread 0 frees 'c', which thread 1 may still load from", "let the block meet at a barrier behind T.ptx_tcgen05_wait_ld(), and free it then"),
+    "no fence before the arrival": ("roles", [(f"    {BEFORE}", "")], "thread 32 starts a product on 'c', which thread 128 may still load from", "call T.ptx_tcgen05_fence_before_thread_sync() between the load and the barrier at which its thread arrives"),
+    "no wait for an empty accumulator": ("roles", [("            T.ptx_wait_barrier(tile % 2 + 6, tile // 2 + 1)\n", "")], "thread 32 starts a product on 'c', which thread 128 may still load from", "wait before for a barrier at which the thread arrives behind its fence"),
     "no fence of factors": ("tiles", [(PROXY, "")], "T.ptx_tcgen05_mma reads element 0 of 'a', which thread 0 wrote without T.ptx_fence_proxy_async", "call T.ptx_fence_proxy_async() between the write and the barrier"),
     "a copy before the product is complete": ("boxes", [(EMPTY, "")], "threads 0 and 32 of a block race on element 0 of 'a': one writes it, the other reads it, without a barrier between", "call T.ptx_wait_barrier for the barrier of the copy before the product, and for that of T.ptx_tcgen05_commit before the next copy to the same place"),
     "two copies at once": ("boxes", [(EMPTY, "")], "thread 0 writes element 0 of 'a', which the copy that thread 0 started may still write", "call T.ptx_wait_barrier for the barrier of the copy before"),

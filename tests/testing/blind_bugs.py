@@ -247,7 +247,7 @@ SECOND = (
     Mutant("a dimension is padded to its greatest divisor only", "graph", "ir/ops/layout_transform.py",
            "unit = lcm(1, *(", "unit = max(1, *("),
     # T.tvm_thread_allreduce over threadIdx.x in a block of (4, 8) threads
-    Mutant("a sum over one axis of threads is one over all", "gpu", "ir/interp/threads.py",
+    Mutant("a sum over one axis of threads is one over all", "gpu", "ir/interp/exchanges.py",
            "group = [index for variable, index, _ in frame.thread.values() if variable not in reduced]", "group = list[int]()"),
     # if tx < 4: … barrier …; if tx < 2: barrier; in a loop
     Mutant("the mask of an inner `if` keeps its values from the last time", "gpu", "codegen/gpu/simulate.py",
