@@ -27,8 +27,17 @@ from ...ir.tensor_copies import TensorMap, calls_in, tensor_maps
 from ...ir.tensor_memory import LOAD, PRODUCT, SCOPE
 from ...ir.visit import walk
 from ...ir.warpgroups import warpgroup_calls
-from ..gpu.architectures import ARCHITECTURES, LOCAL_BYTES, PARAMETER_BYTES, STATIC_SHARED_BYTES
-from ..gpu.dynamic_memory import DYNAMIC, dynamic_bytes, dynamic_offsets, rounded, shared_alignment
+from ..gpu.architectures import PARAMETER_BYTES
+from ..gpu.dynamic_memory import (
+    DYNAMIC,
+    Need,
+    check_need,
+    count_of,
+    dynamic_bytes,
+    dynamic_offsets,
+    rounded,
+    shared_alignment,
+)
 from ..gpu.kernel import THREAD_TAGS, Kernel, constant_memory, scope_of, size_of
 from ..gpu.launch import parameter_bytes
 from ..gpu.tensor_copies import BARRIER_BYTES, barrier_count
@@ -255,17 +264,12 @@ class DeviceEmitter(KernelEmitter):
 
     def _allocate(self, stmt: tir.Allocate) -> None:
         """Allocate local or shared memory of a constant size."""
-        if not all(isinstance(extent, tir.IntImm) and extent.value >= 0 for extent in stmt.extents):
-            help = "give it a constant size that is not negative"
-            raise error(
-                "E0606", f"'{stmt.buffer_var.name}' has no constant size", stmt.span or stmt.buffer_var.span, help
-            )
-        extents = [extent.value for extent in stmt.extents if isinstance(extent, tir.IntImm)]
-        size = max(prod(extents) * element_bytes(stmt.dtype), 1)
+        count = count_of(stmt)
+        size = max(count * element_bytes(stmt.dtype), 1)
         scope = scope_of(stmt.buffer_var)
         if is_fragment_scope(scope):
             fragment = self.fragments.get(stmt.buffer_var)
-            size = fragment_bytes(fragment, prod(extents)) if fragment else 1
+            size = fragment_bytes(fragment, count) if fragment else 1
         if scope == DYNAMIC:
             self.values[stmt.buffer_var] = self._of_launch(self._dynamic[stmt])
         elif scope == "shared":
@@ -310,16 +314,6 @@ class DeviceEmitter(KernelEmitter):
 
     def check_limits(self, place: tir.Stmt | None = None) -> None:
         """Raise E0614 if the kernel needs more memory than the GPU has."""
-        dynamic, most_dynamic = self._dynamic_bytes, ARCHITECTURES[self.module.target.arch].dynamic_shared_bytes
-        kinds = (
-            ("shared", self._shared_bytes, STATIC_SHARED_BYTES),
-            ("local", self._local_bytes, LOCAL_BYTES),
-            (DYNAMIC, dynamic and rounded(self._shared_bytes, self._alignment) + dynamic, most_dynamic),
-        )
-        for kind, size, most in kinds:
-            if size > most:
-                reason = f"kernel '{self._kernel.name}' needs {size} bytes of {kind} memory; the limit is {most}"
-                span = None if place is None else place.span
-                if span is None and isinstance(place, tir.Allocate):
-                    span = place.buffer_var.span
-                raise error("E0614", reason, span, "make its tiles smaller")
+        shared = rounded(self._shared_bytes, self._alignment) if self._dynamic_bytes else self._shared_bytes
+        need = Need(shared, self._local_bytes, self._dynamic_bytes)
+        check_need(self._kernel.name, need, self.module.target.arch, place)

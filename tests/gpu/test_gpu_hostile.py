@@ -276,3 +276,24 @@ def test_shared_memory_is_counted_with_its_alignment() -> None:
     assert (diagnostic.code, diagnostic.message) == (
         "E0614", "kernel 'main' needs 49268 bytes of shared memory; the limit is 49152",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "help"),
+    [
+        ("too much shared memory", 'make its tiles smaller, or allocate them in scope "shared.dyn"'),
+        ("too much memory of a thread", "make its tiles smaller"),
+        ("shared memory of a dynamic size", "give it a constant size that is not negative"),
+        ("memory of a dynamic size", "give it a constant size that is not negative"),
+    ],
+)
+def test_the_simulation_has_the_memory_of_the_gpu(name: str, help: str) -> None:
+    text, code = REFUSED[name]
+    for call in (
+        lambda: tvms.emit(tvms.parse(text), "ptx", "cuda -arch=sm_80"),
+        lambda: tvms.compile(tvms.parse(text), target="cuda -arch=sm_80 -simulate=each"),
+    ):
+        with pytest.raises(tvms.TvmsError) as found:
+            call()
+        (diagnostic,) = found.value.diagnostics
+        assert (diagnostic.code, diagnostic.help) == (code, help)
