@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import tir
 from .base import Node, Op
 from .intern import has_effects
+from .jumps import BREAK
 from .visit import walk
 
 SHUFFLES = ("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down", "tir.tvm_warp_shuffle_xor")
@@ -17,6 +18,7 @@ BARRIERS = ("tir.tvm_storage_sync", "tir.tvm_thread_allreduce", *WAITS)
 """Intrinsics at which threads of a block wait for each other."""
 
 _ATOMIC = Op("tir.atomic_add")
+_KNOWN = (_ATOMIC, BREAK)
 
 
 def is_busy_wait(loop: tir.While) -> bool:
@@ -27,7 +29,7 @@ def is_busy_wait(loop: tir.While) -> bool:
     written = {store.buffer.data for store in stores}
     if any(store.buffer.scope != "local" for store in stores):
         return False
-    if any(isinstance(part, tir.Call) and part.op != _ATOMIC and has_effects(part) for part in walk(loop.body)):
+    if any(isinstance(part, tir.Call) and part.op not in _KNOWN and has_effects(part) for part in walk(loop.body)):
         return False
     tested, changed = [_loads(part) for part in (loop.condition, loop.body)]
     if any(load.buffer.data in written for load in changed):

@@ -141,7 +141,10 @@ def _while(stmt: tir.While) -> Statement:
     waits = is_busy_wait(stmt)
 
     def is_over(frame: Frame) -> bool:
-        list(body(frame))
+        try:
+            list(body(frame))
+        except Break:
+            return True
         return not condition(frame)
 
     def in_vain() -> TvmsError:

@@ -13,6 +13,7 @@ from tvms.ir.programs import as_module
 LOOPS = {
     "of a flag": "while F[{other}] == 0:\n            T.evaluate(0)",
     "of a copy of a flag": "f[0] = 0\n        while f[0] == 0:\n            f[0] = F[{other}]",
+    "that is left": "while True:\n            if F[{other}] != 0:\n                break",
     "of a counter": 'while T.call_intrin("int32", "tir.atomic_add", T.address_of(F[{other}]), 0) < 1:\n            T.evaluate(0)',
 }
 KERNEL = """
@@ -84,6 +85,7 @@ def test_kernels_do_not_wait_for_memory_to_change(name: str) -> None:
     [
         "while A[i[0]] > 0:\n        i[0] += 1",
         "while A[tx] > 0:\n        A[tx] = A[tx] - 1",
+        "while True:\n        i[0] += 1\n        if A[i[0]] == 0:\n            break",
         'while T.call_intrin("int32", "tir.atomic_add", T.address_of(F[0]), 1) < 9:\n        A[tx] = A[tx] - 1',
     ],
 )
