@@ -21,6 +21,8 @@ from .architectures import ARCHITECTURES, LOCAL_BYTES, STATIC_SHARED_BYTES
 from .kernel import Kernel, scope_of
 
 DYNAMIC = "shared.dyn"
+LARGEST = max(ARCHITECTURES, key=lambda arch: ARCHITECTURES[arch].dynamic_shared_bytes)
+"""The architecture with the most shared memory, which simulated blocks have."""
 SHARED_ALIGNMENT = 128
 """Alignment of shared memory in bytes: tensor cores need 32, and one row of all banks is 128."""
 

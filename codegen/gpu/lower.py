@@ -31,7 +31,7 @@ from .allreduce import lower_allreduce
 from .architectures import ARCHITECTURES, FIRST_WITH_COPIES
 from .async_copies import copy_asynchronously
 from .barriers import insert_barriers
-from .dynamic_memory import check_need, need_of
+from .dynamic_memory import LARGEST, check_need, need_of
 from .emulate import emulate_matrix_units
 from .interleave import simulate_kernel
 from .kernel import Kernel, Launch, check_waits
@@ -156,7 +156,7 @@ def _for_target(kernel: Kernel, target: Target) -> tir.Stmt:
     if not target.order:
         has_copies = ARCHITECTURES[target.arch].number >= FIRST_WITH_COPIES
         return Launch(keep_in_registers(copy_asynchronously(kernel) if has_copies else expand_copies(kernel)))
-    check_need(kernel.name, need_of(kernel), target.arch, kernel.body)
+    check_need(kernel.name, need_of(kernel), LARGEST, kernel.body)
     return simulate_kernel(without_units(kernel), target.order == "ascending")
 
 
