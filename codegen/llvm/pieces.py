@@ -58,10 +58,34 @@ class Pieces(Struct):
 
 def pieces_of(function: tir.PrimFunc) -> Pieces:
     """Return the pieces of `function`; none unless it, an expression or a loop nest in it is huge."""
+    if _is_small(function):
+        return Pieces()
     pieces, weight = _Splitter(cuts_statements=False).cut(function.body)
     if PARAMETER * len(function.params) + weight <= WHOLE:
         return pieces
     return _Splitter(cuts_statements=True).cut(function.body)[0]
+
+
+def _is_small(function: tir.PrimFunc) -> bool:
+    """Return whether `function` is short, and its expressions and loop nests as well: true of most functions, and fast."""
+    weight = PARAMETER * len(function.params)
+    statements: list[tuple[tir.Stmt, int]] = [(function.body, 0)]
+    while statements:
+        stmt, depth = statements.pop()
+        weight += _weight_of(stmt)
+        depth += isinstance(stmt, tir.For | tir.While)
+        size, below = 0, list(children(stmt))
+        while below:
+            node = below.pop()
+            if isinstance(node, tir.PrimExpr):
+                size += 1
+                below += children(node)
+            elif isinstance(node, tir.Stmt):
+                statements.append((node, depth))
+        weight += size
+        if size >= VALUE or depth >= NEST or weight > WHOLE:
+            return False
+    return True
 
 
 def _weight_of(node: Node) -> int:
