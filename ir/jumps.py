@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from . import tir
 from .base import Node, Op
-from .visit import children, distinct
+from .visit import children
 
 BREAK, CONTINUE, RETURN = Op("tir.break_loop"), Op("tir.continue_loop"), Op("tir.ret")
 
@@ -29,10 +29,17 @@ def has_jump(body: Node, kinds: tuple[Op, ...] = (BREAK, CONTINUE)) -> bool:
 
 
 def returns(body: tir.Stmt) -> Iterator[tuple[tir.Call, tir.PrimExpr]]:
-    """Yield the uses of `T.ret` in the body of a function that return a value, and the values."""
-    for node in distinct(body):
+    """Yield the uses of `T.ret` in the body of a function that return a value, and the values. A stored value contains none."""
+    stack: list[Node] = [body]
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tir.BufferStore | tir.Buffer) or id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, tir.Call) and node.op == RETURN and isinstance(node.args[0], tir.PrimExpr):
             yield node, node.args[0]
+        stack += children(node)[::-1]
 
 
 def result_dtype(function: tir.PrimFunc) -> str | None:

@@ -19,8 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir import tir
-from ...ir.base import Node
-from ...ir.visit import children, post_order, walk
+from ...ir.visit import children, walk
 from . import vectors
 from .api import Builder, LLVMType, Value, ir
 from .operators import number, type_suffix
@@ -115,17 +114,28 @@ def exchanged_loads(body: tir.Stmt) -> frozenset[tir.BufferLoad]:
 
 def _branches(body: tir.Stmt) -> Iterator[tir.IfThenElse]:
     """Yield the outermost conditional statements without loops that are inside of loops."""
-    looping = {node for node in post_order(body) if isinstance(node, _LOOPS)}
-    if not looping:
-        return
-    around: set[Node] = set()  # statements that contain loops
-    for node in post_order(body):
-        if isinstance(node, tir.Stmt) and (node in looping or any(child in around for child in children(node))):
-            around.add(node)
-    stack: list[tuple[Node, bool]] = [(body, False)]
+    around: set[tir.Stmt] = set()  # statements that contain loops
+    stack: list[tuple[tir.Stmt, bool]] = [(body, False)]
+    while stack:
+        node, is_left = stack.pop()
+        below = _statements_in(node)
+        if is_left:
+            if isinstance(node, _LOOPS) or not around.isdisjoint(below):
+                around.add(node)
+        elif below:
+            stack.append((node, True))
+            stack += [(child, False) for child in below]
+    stack = [(body, False)] if body in around else []
     while stack:
         node, is_inside = stack.pop()
         if isinstance(node, tir.IfThenElse) and is_inside and node not in around:
             yield node
-        elif isinstance(node, tir.Stmt):
-            stack += [(child, is_inside or isinstance(node, _LOOPS)) for child in children(node)]
+        else:
+            is_inside = is_inside or isinstance(node, _LOOPS)
+            stack += [(child, is_inside) for child in _statements_in(node)]
+
+
+def _statements_in(stmt: tir.Stmt) -> tuple[tir.Stmt, ...]:
+    if isinstance(stmt, tir.BufferStore | tir.Evaluate):
+        return ()
+    return tuple([child for child in children(stmt) if isinstance(child, tir.Stmt)])

@@ -59,7 +59,9 @@ class _Unroller(Rewriter):
             self.values[stmt.loop_var] = tir.IntImm(stmt.loop_var.dtype, value)
             bodies.append(self.rewrite(stmt.body))
         self._copies //= max(extent.value, 1)
-        if any(map(_has_variables, bodies)):  # a product with a zero, or a choice, may lose some
+        if _has_variables(stmt.body) and any(
+            map(_has_variables, bodies)
+        ):  # a product with a zero, or a choice, may lose some
             bodies[1:] = [copy_of(body, {}) for body in bodies[1:]]
         return sequence(bodies)
 
