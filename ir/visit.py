@@ -58,21 +58,17 @@ def _reader(kind: type[Any]) -> _Reader:
         return _no_children
     get: Callable[[Any], Any] = attrgetter(*names)
     types = field_types(kind)
-    shape = "".join(_shape_of(types[name]) for name in names)
-    if shape in _SHAPED:
-        return _SHAPED[shape](get)
-    if "?" not in shape:
-        return _mixed(get, shape)
-    return (lambda node: _collected((get(node),))) if len(names) == 1 else (lambda node: _collected(get(node)))
+    shape = "".join([_shape_of(types[name]) for name in names])
+    return _SHAPED[shape](get) if shape in _SHAPED else _mixed(get, shape)
 
 
 def _shape_of(annotation: str) -> str:
     """Return the kind of a field by its annotation: "n" a node, "o" a node or None, "t" a tuple of nodes, "?" otherwise."""
-    if _is_node_type(annotation):
+    if all(map(_is_node_type, annotation.split(" | "))):
         return "n"
     if annotation.endswith(" | None") and _is_node_type(annotation.removesuffix(" | None")):
         return "o"
-    if annotation.startswith("tuple[") and annotation.endswith(", ...]") and _is_node_type(annotation[6:-6]):
+    if annotation.startswith("tuple[") and annotation.endswith(", ...]") and _shape_of(annotation[6:-6]) == "n":
         return "t"
     return "?"
 
@@ -119,6 +115,23 @@ def _of_store(get: Callable[[Any], Any]) -> _Reader:
     return read
 
 
+def _of_call(get: Callable[[Any], Any]) -> _Reader:
+    def read(node: Any) -> tuple[Node, ...]:
+        op, args, annotations = get(node)
+        found = (op, *_all_of(args))
+        return (*found, *_collected((annotations,))) if annotations else found
+
+    return read
+
+
+def _of_loop(get: Callable[[Any], Any]) -> _Reader:
+    def read(node: Any) -> tuple[Node, ...]:
+        found = get(node)
+        return found[:4] if found[4] is None and not found[5] else _collected(found)
+
+    return read
+
+
 _SHAPED: dict[str, Callable[[Callable[[Any], Any]], _Reader]] = {
     "n": lambda get: lambda node: (get(node),),
     **dict.fromkeys(("nn", "nnn", "nnnn"), lambda get: get),
@@ -127,6 +140,8 @@ _SHAPED: dict[str, Callable[[Callable[[Any], Any]], _Reader]] = {
     "nno": _of_choice,
     "nto": _of_load,
     "nnto": _of_store,
+    "nt?": _of_call,
+    "nnnno?": _of_loop,
 }
 """Factories of readers by the kinds of the fields; each takes the getter of the fields."""
 
@@ -137,7 +152,9 @@ def _mixed(get: Callable[[Any], Any], shape: str) -> _Reader:
         values = get(node) if len(shape) > 1 else (get(node),)
         for how, value in zip(shape, values, strict=True):
             if how == "t":
-                found.extend(_all_of(value))
+                found += _all_of(value)
+            elif how == "?":
+                _collect(value, found)
             elif value is not None or how == "n":
                 found.append(value)
         return tuple(found)
@@ -151,7 +168,7 @@ def _no_children(_: Node) -> tuple[Node, ...]:
 
 def _is_node_type(name: str) -> bool:
     """Whether a field with this annotation always holds one node."""
-    kind = getattr(tir, name, None) or getattr(relax, name, None)
+    kind = getattr(tir, name.removeprefix("tir."), None) or getattr(relax, name, None)
     return isinstance(kind, type) and issubclass(kind, Node)
 
 
@@ -211,13 +228,13 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         node = stack.pop()
         yield node
-        below = readers[type(node)](node)
+        if isinstance(node, _ENTERED_ONCE):
+            if id(node) in entered:
+                continue
+            entered.add(id(node))
+        below = readers[node.__class__](node)
         if below:
-            if isinstance(node, _ENTERED_ONCE):
-                if id(node) in entered:
-                    continue
-                entered.add(id(node))
-            stack.extend(below[::-1])
+            stack += below[::-1]
 
 
 def distinct(node: Node) -> Iterator[Node]:
@@ -230,24 +247,33 @@ def distinct(node: Node) -> Iterator[Node]:
     readers = _READERS
     while stack:
         node = stack.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
+        number = id(node)
+        if number not in seen:
+            seen.add(number)
             yield node
-            stack.extend(readers[type(node)](node)[::-1])
+            below = readers[node.__class__](node)
+            if below:
+                stack += below[::-1]
 
 
 def post_order(node: Node) -> Iterator[Node]:
     """Yield the nodes of `walk`, children first."""
-    stack: list[tuple[Node, bool]] = [(node, False)]
+    stack: list[Node] = [node]
+    waiting: list[Node | None] = [None]  # the nodes whose children are above them on the stack, innermost last
     entered: set[int] = set()
+    readers = _READERS
     while stack:
-        node, is_left = stack.pop()
-        if is_left or (isinstance(node, _ENTERED_ONCE) and id(node) in entered):
-            yield node
-            continue
-        entered.add(id(node))
-        stack.append((node, True))
-        stack.extend([(child, False) for child in reversed(children(node))])
+        node = stack[-1]
+        if node is waiting[-1]:
+            waiting.pop()
+        elif not (isinstance(node, _ENTERED_ONCE) and id(node) in entered):
+            below = readers[node.__class__](node)
+            if below:
+                entered.add(id(node))
+                waiting.append(node)
+                stack += below[::-1]
+                continue
+        yield stack.pop()
 
 
 def rewrite(node: Any, function: Callable[[Any], Node | None]) -> Any:
