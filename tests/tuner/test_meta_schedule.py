@@ -17,11 +17,11 @@ from tvms.meta_schedule import postproc, schedule_rule, space_generator
 from tvms.meta_schedule.testing import te_workload
 from tvms.meta_schedule.testing.space_generation import check_sketches, generate_design_space, print_sketches
 
-from tests.tuner.workloads import MATMUL, ROWS, TARGET, TOTAL, module
+from tests.tuner.workloads import MATMUL, ROWS, SMALL, TARGET, TOTAL, module
 
 GRAPH = """#tvms 1
 I.ir_module Module:
-    R.function main(x: R.Tensor((32, 64), "float32"), w: R.Tensor((64, 48), "float32")) -> R.Tensor((32, 48), "float32"):
+    R.function main(x: R.Tensor((8, 16), "float32"), w: R.Tensor((16, 12), "float32")) -> R.Tensor((8, 12), "float32"):
         with R.dataflow():
             y = R.matmul(x, w)
             z = R.nn.relu(y)
@@ -41,7 +41,7 @@ def test_passes_tune_and_apply(tmp_path: Path) -> None:
                 relax.transform.MetaScheduleApplyDatabase(work_dir=work),
             ]
         )(legal)
-    x, w = (np.random.default_rng(0).random(shape, np.float32) - 0.5 for shape in ((32, 64), (64, 48)))
+    x, w = (np.random.default_rng(0).random(shape, np.float32) - 0.5 for shape in ((8, 16), (16, 12)))
     np.testing.assert_allclose(tvms.compile(tuned)["main"](x, w), np.maximum(x @ w, 0), rtol=1e-4, atol=1e-5)
     assert (tmp_path / "work" / meta_schedule.FILE).exists()
 
@@ -50,7 +50,7 @@ def test_the_pipeline_that_tunes(tmp_path: Path) -> None:
     options = {"target": "llvm", "work_dir": str(tmp_path / "work"), "cpu_weight_prepack": True}
     for trials in (2, 0):
         tuned = relax.get_pipeline("static_shape_tuning", total_trials=trials, **options)(tvms.parse(GRAPH))
-    x, w = (np.random.default_rng(0).random(shape, np.float32) - 0.5 for shape in ((32, 64), (64, 48)))
+    x, w = (np.random.default_rng(0).random(shape, np.float32) - 0.5 for shape in ((8, 16), (16, 12)))
     np.testing.assert_allclose(tvms.compile(tuned)["main"](x, w), np.maximum(x @ w, 0), rtol=1e-4, atol=1e-5)
 
 
@@ -104,7 +104,7 @@ I.ir_module Module:
 
 def test_graphs_are_compiled_with_a_database(tmp_path: Path) -> None:
     database = meta_schedule.relax_integration.tune_relax(tvms.parse(GRAPH), {}, "llvm", tmp_path, 2)
-    x, w = (np.random.default_rng(1).random(shape, np.float32) - 0.5 for shape in ((32, 64), (64, 48)))
+    x, w = (np.random.default_rng(1).random(shape, np.float32) - 0.5 for shape in ((8, 16), (16, 12)))
     compiled = meta_schedule.relax_integration.compile_relax(database, tvms.parse(GRAPH), "llvm", {"w": w})
     np.testing.assert_allclose(compiled["main"](x), np.maximum(x @ w, 0), rtol=1e-4, atol=1e-5)
     assert "R.function main" in compiled.as_text()
@@ -113,7 +113,7 @@ def test_graphs_are_compiled_with_a_database(tmp_path: Path) -> None:
 
 def test_the_best_schedule_is_applied(tmp_path: Path) -> None:
     """`compile_tir` and the pass apply the schedule that was measured as the fastest; others keep their functions."""
-    mod = module(MATMUL)
+    mod = module(SMALL)
     database = meta_schedule.tune_tir(mod, "llvm", tmp_path, 2)
     record = database.records()[0]
     text = 'S.schedule candidate(main, target="llvm"):\n    block = S.get_block("matmul")\n    i, j, k = S.get_loops(block)\n    S.parallel(i)'
@@ -121,7 +121,7 @@ def test_the_best_schedule_is_applied(tmp_path: Path) -> None:
     database.commit([fast])
     schedule = meta_schedule.compile_tir(database, mod, "llvm")
     assert schedule is not None
-    assert "T.parallel(64)" in schedule.mod.script()
+    assert "T.parallel(16)" in schedule.mod.script()
     with tvms.target.Target("llvm"):
         applied = relax.transform.MetaScheduleApplyDatabase(str(tmp_path))(mod)
     assert structural_equal(applied, schedule.mod)
@@ -130,9 +130,9 @@ def test_the_best_schedule_is_applied(tmp_path: Path) -> None:
     assert again is not None
     assert structural_equal(again.mod, schedule.mod)  # what was measured against another baseline does not count
     other = module(
-        MATMUL.replace("64, 64, 64", "32, 64, 64")
-        .replace("A: T.Buffer((64, 64)", "A: T.Buffer((32, 64)")
-        .replace("C: T.Buffer((64, 64)", "C: T.Buffer((32, 64)")
+        SMALL.replace("16, 16, 16", "8, 16, 16")
+        .replace("A: T.Buffer((16, 16)", "A: T.Buffer((8, 16)")
+        .replace("C: T.Buffer((16, 16)", "C: T.Buffer((8, 16)")
     )
     assert meta_schedule.compile_tir(database, other, "llvm") is None
     assert structural_equal(relax.transform.MetaScheduleApplyDatabase(str(tmp_path))(other), other)
@@ -311,9 +311,9 @@ def test_a_generator_makes_the_spaces_of_a_search(tmp_path: Path) -> None:
     union = space_generator.SpaceGeneratorUnion(
         [space_generator.ScheduleFn(drawn), space_generator.ScheduleFn(sch_fn=fixed)]
     )
-    texts = space_generator.generated_spaces(union, module(MATMUL), TARGET)
+    texts = space_generator.generated_spaces(union, module(SMALL), TARGET)
     assert "decision" not in texts[0].script()
     assert ["S.sample_perfect_tile(" in text.script() for text in texts] == [True, False]
-    with meta_schedule.tune_tir(module(MATMUL), "llvm", tmp_path, 8, space=union) as database:
+    with meta_schedule.tune_tir(module(SMALL), "llvm", tmp_path, 8, space=union) as database:
         found = [record.schedule for record in database.records()]
     assert any("S.reorder(" in text and "S.split(" in text for text in found)

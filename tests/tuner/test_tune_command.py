@@ -13,7 +13,7 @@ import tvms
 from tvms.codegen.tuner.database import Database
 from tvms.dsl.cli import main
 
-from tests.tuner.workloads import MATMUL, SPACE, SimulatedRunner
+from tests.tuner.workloads import MATMUL, SMALL, SPACE, SimulatedRunner
 
 COMMENT = "# The product.\n"
 
@@ -25,27 +25,34 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_file_is_tuned_and_compiled_with_the_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def measured(folder: Path) -> Path:
+    """A folder whose file has a small product, to be measured."""
+    (folder / "a.tvms").write_text("#tvms 1\n" + COMMENT + (SMALL + SPACE).lstrip(), encoding="utf-8")
+    return folder
+
+
+def test_a_file_is_tuned_and_compiled_with_the_result(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without --write the file stays as it is; the database serves compilations."""
-    before = (folder / "a.tvms").read_text(encoding="utf-8")
+    before = (measured / "a.tvms").read_text(encoding="utf-8")
     assert main(["tune", "a.tvms", "--trials", "6", "--threads", "1", "--json"]) == 0
     (task,) = json.loads(capsys.readouterr().out)["tasks"]
     assert (task["functions"], task["trials"]) == (["matmul"], 6)
     assert task["outcomes"]["ok"] >= 1
-    assert (folder / "a.tvms").read_text(encoding="utf-8") == before
+    assert (measured / "a.tvms").read_text(encoding="utf-8") == before
     with Database("tvms-tuning.db", read_only=True) as database:
         assert len(database.records()) >= 6
-    call = tvms.compile(tvms.parse("#tvms 1\n" + MATMUL), database="tvms-tuning.db", threads=1)["matmul"]
-    a, b = np.random.default_rng(0).random((2, 64, 64), np.float32) - 0.5
-    c = np.zeros((64, 64), np.float32)
+    call = tvms.compile(tvms.parse("#tvms 1\n" + SMALL), database="tvms-tuning.db", threads=1)["matmul"]
+    a, b = np.random.default_rng(0).random((2, 16, 16), np.float32) - 0.5
+    c = np.zeros((16, 16), np.float32)
     call(a, b, c)
     np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-5)
 
 
-def test_a_space_without_schedules_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_space_without_schedules_is_told(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A space of the file of which every draw is refused is named with the reason, although the default space has schedules."""
-    text = (folder / "a.tvms").read_text(encoding="utf-8")
-    (folder / "a.tvms").write_text(text.replace("S.vectorize(j1)", "S.vectorize(k)"), encoding="utf-8")
+    text = (measured / "a.tvms").read_text(encoding="utf-8")
+    (measured / "a.tvms").write_text(text.replace("S.vectorize(j1)", "S.vectorize(k)"), encoding="utf-8")
     assert main(["tune", "a.tvms", "--trials", "8", "--threads", "1"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "space 'space': every draw was refused: argument 1, 'loop' to vectorize: it is in 'vk' of" in shown
@@ -101,7 +108,8 @@ def test_the_best_schedule_is_written_once(
     assert main(["schedule", "a.tvms"]) == 0
 
 
-def test_a_database_is_listed_copied_and_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("measured")
+def test_a_database_is_listed_copied_and_checked(capsys: pytest.CaptureFixture[str]) -> None:
     """What is exported can be imported, once."""
     assert main(["tune", "a.tvms", "--trials", "4", "--threads", "1"]) == 0
     capsys.readouterr()

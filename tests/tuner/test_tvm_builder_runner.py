@@ -26,10 +26,10 @@ from tvms.meta_schedule.builder import BuilderInput, BuilderResult, LocalBuilder
 from tvms.meta_schedule.runner import EvaluatorConfig, LocalRunner, PyRunnerFuture, RunnerInput, RunnerResult
 from tvms.meta_schedule.search_strategy import MeasureCandidate
 
-from tests.tuner.workloads import MATMUL, SPACE, TARGET, module
+from tests.tuner.workloads import SMALL, SPACE, TARGET, module
 
-MODULE = module(MATMUL)
-ARGUMENTS = [ms.arg_info.TensorInfo("float32", (64, 64))] * 3
+MODULE = module(SMALL)
+ARGUMENTS = [ms.arg_info.TensorInfo("float32", (16, 16))] * 3
 ONCE = EvaluatorConfig(number=1, repeat=2, min_repeat_ms=0)
 ENDLESS = tvms.parse("""#tvms 1
 T.prim_func main(A: T.Buffer((1,), "int32")):
@@ -140,7 +140,7 @@ class Counted(ms.runner.PyRunner):
         """See `Runner`."""
         found: list[PyRunnerFuture] = []
         for given in runner_inputs:
-            assert [str(info) for info in given.args_info] == ['TensorInfo("float32", [64, 64])'] * 3
+            assert [str(info) for info in given.args_info] == ['TensorInfo("float32", [16, 16])'] * 3
             self.files.append(given.artifact_path)
             result = (
                 RunnerResult([float(len(self.files))], None) if len(self.files) % 4 else RunnerResult(None, "broken")
@@ -198,14 +198,14 @@ def test_a_program_gives_its_own_parts(tmp_path: Path) -> None:
     assert "crash: broken" in [result.error_msg for result in results]
     assert all(not Path(path).exists() for path in runner.files)
     text = seen.batches[0][1][0].sch.mod.script()
-    assert "main(A: T.Buffer((64, 64)" in text
+    assert "main(A: T.Buffer((16, 16)" in text
     assert (tmp_path / ms.FILE).exists()
 
 
 def test_contexts_are_tuned_with_weights(tmp_path: Path) -> None:
     seen = Seen()
-    tasks = [ms.TuneContext(module(MATMUL + SPACE), target="llvm", task_name=name, rand_state=1) for name in "ab"]
-    tasks[1] = ms.TuneContext(module(MATMUL.replace("64", "32")), target="llvm", task_name="b")
+    tasks = [ms.TuneContext(module(SMALL + SPACE), target="llvm", task_name=name, rand_state=1) for name in "ab"]
+    tasks[1] = ms.TuneContext(module(SMALL.replace("16", "12")), target="llvm", task_name="b")
     database = ms.tune_tasks(
         tasks=tasks, task_weights=[1.0, 2.0], work_dir=tmp_path, max_trials_global=4, num_trials_per_iter=1, measure_callbacks=seen,
         task_scheduler="round-robin", builder=LocalBuilder(timeout_sec=60),
@@ -317,7 +317,7 @@ def test_grids_have_all_decisions() -> None:
     (function,) = MODULE.functions.values()
     assert isinstance(function, tir.PrimFunc)
     workload = workload_of(function)
-    (text,) = own_schedules(module(MATMUL + SPACE), TARGET)["matmul"]
+    (text,) = own_schedules(module(SMALL + SPACE), TARGET)["matmul"]
     space = Space("space", replace(text, function=FUNCTION))
     search = Search(workload, (space,), "llvm", 0, "grid")
     drafts = list(all_drafts(workload, space, Random(1), "llvm"))
@@ -450,7 +450,7 @@ def test_files_of_too_many_results_are_removed(tmp_path: Path) -> None:
 
 def test_a_grid_of_refused_schedules_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 2^41 drafts the first half is refused."""
-    text = MATMUL + "\n".join(
+    text = SMALL + "\n".join(
         [
             "    S.schedule wide(matmul):",
             '        block = S.get_block("matmul")',

@@ -26,6 +26,8 @@ I.ir_module Module:
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
+SMALL = MATMUL.replace("64", "16")
+"""A product that is compiled and measured in little time."""
 ROWS = """
 I.ir_module Module:
     T.prim_func scale(A: T.Buffer((64, 32), "float32"), B: T.Buffer((64, 32), "float32")):
