@@ -30,21 +30,22 @@ R.function main(a: R.Tensor(("m", {k}), "{left}"), b: R.Tensor({b}, "{right}")):
 """
 
 
+@pytest.mark.deep(2)
+@pytest.mark.parametrize(("k", "n"), [(1, 70), (3, 31), (64, 16), (61, 47), (1544, 33), (512, 100)])
 @pytest.mark.parametrize("left", ["uint8", "int8"])
 @pytest.mark.parametrize("order", ["kn", "nk"])
-def test_products_of_bytes_are_exact(left: str, order: str) -> None:
+def test_products_of_bytes_are_exact(left: str, order: str, k: int, n: int) -> None:
     right = "int8" if left == "uint8" else "uint8"
-    for k, n in ((1, 70), (3, 31), (64, 16), (61, 47), (1544, 33), (512, 100)):
-        b = (k, n) if order == "kn" else (n, k)
-        value = "b" if order == "kn" else "R.permute_dims(b)"
-        executable = tvms.compile(tvms.parse(PRODUCT.format(k=k, b=b, left=left, right=right, value=value)))
-        rules = {decision.rule for decisions in executable.decisions.values() for decision in decisions}
-        assert not HAS_BYTE_DOTS or "matmul" in rules
-        weights = codes(b, right)
-        for m in (0, 1, 2, 11, 12, 13, 200):
-            a = codes((m, k), left)
-            expected = a.astype("int32") @ (weights if order == "kn" else weights.T).astype("int32")
-            np.testing.assert_array_equal(executable["main"](a, weights), expected, strict=True, err_msg=f"{m} {k} {n}")
+    b = (k, n) if order == "kn" else (n, k)
+    value = "b" if order == "kn" else "R.permute_dims(b)"
+    executable = tvms.compile(tvms.parse(PRODUCT.format(k=k, b=b, left=left, right=right, value=value)))
+    rules = {decision.rule for decisions in executable.decisions.values() for decision in decisions}
+    assert not HAS_BYTE_DOTS or "matmul" in rules
+    weights = codes(b, right)
+    for m in (0, 1, 2, 11, 12, 13, 200):
+        a = codes((m, k), left)
+        expected = a.astype("int32") @ (weights if order == "kn" else weights.T).astype("int32")
+        np.testing.assert_array_equal(executable["main"](a, weights), expected, strict=True, err_msg=f"{m}")
 
 
 CONVOLUTION = """
