@@ -23,6 +23,8 @@ _BITS: dict[str, Callable[[int, int], int]] = {
     "tir.bitwise_and": int.__and__, "tir.bitwise_or": int.__or__, "tir.bitwise_xor": int.__xor__,
     "tir.shift_left": lambda a, b: a << _count(b), "tir.shift_right": lambda a, b: a >> _count(b),
 }  # fmt: skip
+_INDEX_LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
+"""The first number beyond the range of each dtype of indices."""
 
 
 def _count(bits: int) -> int:
@@ -69,10 +71,11 @@ def evaluate(expr: tir.PrimExpr, values: Values) -> int | None:
 
 def _fit(value: int, dtype: str) -> int | None:
     """Return `value` wrapped around to `dtype`; None for an index dtype that cannot hold it."""
+    if dtype in _INDEX_LIMITS:
+        return value if -_INDEX_LIMITS[dtype] <= value < _INDEX_LIMITS[dtype] else None
     if dtype == "bool":
         return int(value != 0)
-    wrapped = wrap(value, dtype)
-    return wrapped if wrapped == value or dtype not in ("int32", "int64") else None
+    return wrap(value, dtype)
 
 
 def _choice(condition: tir.PrimExpr, yes: tir.PrimExpr, no: tir.PrimExpr, values: Values) -> int | None:
@@ -83,7 +86,7 @@ def _choice(condition: tir.PrimExpr, yes: tir.PrimExpr, no: tir.PrimExpr, values
 def _binary(
     operate: Callable[[int, int], int], a: tir.PrimExpr, b: tir.PrimExpr, dtype: str, values: Values
 ) -> int | None:
-    if not (is_int(dtype) or is_bool(dtype)):
+    if not (dtype in _INDEX_LIMITS or is_int(dtype) or is_bool(dtype)):
         return None
     left, right = evaluate(a, values), evaluate(b, values)
     if left is None or right is None:
