@@ -9,8 +9,9 @@ The answer is "proven", "refuted" or "unknown"; unknown never means false.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 from itertools import product
 from math import prod
 from random import Random
@@ -255,20 +256,26 @@ def _by_trial(
     return Proof(Verdict.UNKNOWN, reason=reason)
 
 
-def _points(bounds: Sequence[Bounds], is_small: bool) -> Iterator[Sequence[int]]:
-    """Yield all points, or a selection: corners, points near zero, and random points."""
+def _points(bounds: Sequence[Bounds], is_small: bool) -> Iterable[Sequence[int]]:
+    """Return all points, or a selection: corners, points near zero, and random points."""
     if is_small:
-        yield from product(*[range(bound.min, bound.max + 1) for bound in bounds])
-        return
+        return product(*[range(bound.min, bound.max + 1) for bound in bounds])
+    return _some_points(tuple([(bound.min, bound.max) for bound in bounds]))
+
+
+@lru_cache(64)
+def _some_points(bounds: tuple[tuple[int, int], ...]) -> list[Sequence[int]]:
+    """Return a selection of points: the conditions of one program have few different domains."""
     random = Random(0)
-    for number in range(MAX_POINTS // 8):
-        near = number % 4 < 2
-        yield [
-            random.choice((bound.min, bound.max, random.randint(bound.min, bound.max)))
-            if not near or bound.min > 16 or bound.max < -16
-            else random.randint(max(bound.min, -16), min(bound.max, 16))
-            for bound in bounds
+    return [
+        [
+            random.choice((least, most, random.randint(least, most)))
+            if number % 4 >= 2 or least > 16 or most < -16
+            else random.randint(max(least, -16), min(most, 16))
+            for least, most in bounds
         ]
+        for number in range(MAX_POINTS // 8)
+    ]
 
 
 def _question(
