@@ -63,7 +63,7 @@ BAD = {
 @pytest.fixture(scope="module")
 def runner() -> Generator[LocalRunner]:
     found = LocalRunner()
-    assert found.open(Workload("key", GOOD, b"", "llvm", 1, limits=Limits(2, 4096))).status == "ok"
+    assert found.open(Workload("key", GOOD, b"", "llvm", 1, limits=Limits(60, 4096))).status == "ok"
     yield found
     found.close()
 
