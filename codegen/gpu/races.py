@@ -219,19 +219,19 @@ class _Detector(Observer):
         if is_product(call):
             self._read_by_product(copy, event, memory, places, frame)
             return
+        name = _name_in(frame, memory)
         if kind == "begin":
             self._copies[copy] = event.barriers
+            started = replace(event, kind="write")
             for place in places:
-                self._note_pending(
-                    replace(event, kind="write"), memory, place, (_name_in(frame, memory), place // size)
-                )
+                self._note_pending(started, memory, place, (name, place // size))
             return
         if kind == "write":
             event = replace(event, began=self._copies.pop(copy, event.barriers))
             for place in places:
                 self._pending.get((id(memory), place), {}).pop(event.who, None)
         for place in places:
-            self._note(event, memory, place, (_name_in(frame, memory), place // size), frame)
+            self._note(event, memory, place, (name, place // size), frame)
 
     def _note_pending(self, event: AccessEvent, memory: Any, place: int, named: tuple[str, int]) -> None:
         """Keep a copy that starts, and report pending copies of other threads to the same element."""
@@ -274,8 +274,9 @@ class _Detector(Observer):
             return
         known = self.knowledge.so_far(event.who, frame)
         event = replace(event, kind="read", barriers=_NEVER, moment=NEVER, known=known, is_later=True)
+        name = _name_in(frame, memory)
         for place in places:
-            self._note(event, memory, place, (_name_in(frame, memory), place // places.step), frame)
+            self._note(event, memory, place, (name, place // places.step), frame)
         self._uncommitted.setdefault(event.who, []).append((event, memory, places))
 
     def _commit(self, who: tuple[int, int]) -> None:
@@ -306,9 +307,10 @@ class _Detector(Observer):
         pending = self._pending.get((id(memory), place))
         if pending:
             self._check_pending(pending, event, named)
-        element, _ = self._elements.setdefault(
-            (id(memory), place), (_Element(None, {"read": {}, "update": {}}), memory)
-        )
+        found = self._elements.get((id(memory), place))
+        if found is None:
+            found = self._elements[id(memory), place] = _Element(None, {"read": {}, "update": {}}), memory
+        element, _ = found
         if (
             element.write is not None
             and event.kind == "read"
