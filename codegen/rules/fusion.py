@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from math import prod
 
 from msgspec.structs import replace
 
@@ -124,8 +125,10 @@ def _is_product(nest: Nest) -> bool:
             return False
 
 
-def _steps(nest: Nest) -> list[str]:
-    return sorted(str(axis.extent) for axis in nest.axes if axis.size != 1)
+def _steps(nest: Nest) -> tuple[int, list[str]]:
+    """Return the number of iterations: that of the axes of constant extents, and the other extents."""
+    known = prod(axis.size for axis in nest.axes if axis.size is not None)
+    return known, sorted(str(axis.extent) for axis in nest.axes if axis.size is None)
 
 
 def _cost(value: tir.PrimExpr) -> int:

@@ -98,6 +98,27 @@ def test_all_knobs_compute_the_same(threads: int, results: int, chunk: int) -> N
     assert_right(module, tvms.compile(schedule.mod, target=EACH), TOLERANCES["float32"])
 
 
+TURNED = Weights("uint32", "float16", 8, 32, is_turned=True)
+
+
+def test_words_of_several_rows_are_read_once() -> None:
+    module = tvms.parse(gemv((1, 300, 1024), TURNED))
+    executable = tvms.compile(module, target=EACH)
+    assert rules(executable) == ["columns"]
+    assert_right(module, executable, TOLERANCES["float16"])
+    ptx = str(tvms.emit(module, "ptx", "cuda -arch=sm_80"))
+    assert len(re.findall(r"ld\.global[.a-z]*\.b32\s", ptx)) == 4, "32 terms are four words"
+
+
+@pytest.mark.parametrize(("parts", "chunk"), [(2, 8), (4, 16), (32, 3), (16, 1)])
+def test_chunks_of_columns_compute_the_same(parts: int, chunk: int) -> None:
+    module = tvms.parse(gemv((2, 260, 96), TURNED, "float32"))
+    schedule = Schedule(module)
+    schedule.apply("inline_values", schedule.get_block("decode"))
+    schedule.apply("warp_columns", schedule.get_block("matmul"), parts=parts, chunk=chunk)
+    assert_right(module, tvms.compile(schedule.mod, target=EACH), TOLERANCES["float32"])
+
+
 def test_words_are_read_as_vectors() -> None:
     module = tvms.parse(gemv((1, 4096, 4096)))
     ptx = str(tvms.emit(module, "ptx", "cuda -arch=sm_80"))
@@ -142,6 +163,13 @@ def test_others_are_declined(name: str) -> None:
     decisions = tvms.compile(tvms.parse(text), target="cuda -arch=sm_80").decisions["main"]
     assert "gemv" not in [decision.rule for decision in decisions]
     assert ("gemv", reason) in [found for decision in decisions for found in decision.declined]
+
+
+def test_chunks_of_columns_that_do_not_fit() -> None:
+    schedule = Schedule(tvms.parse(gemv((1, 256, 96), TURNED)))
+    schedule.apply("inline_values", schedule.get_block("decode"))
+    with pytest.raises(tvms.ScheduleError, match="a column does not consist of parts of 5 elements"):
+        schedule.apply("warp_columns", schedule.get_block("matmul"), parts=16, chunk=5)
 
 
 REFUSED = {

@@ -3,11 +3,14 @@
     for j, k in T.grid(4096, 4096):            a block has 32 columns; each of its `PARTS` warps reduces a part of them,
         C[j] = C[j] + A[k, j]                  with coalesced reads; the partial results are combined in shared memory
 
+A warp reduces `chunk` neighboring elements at a time, so that a word with several packed numbers (`W[k // 8, j]`) is read once.
+
 (TVM: `dlight.gpu.Reduction`, `dlight.gpu.GEMV`, if the inner axis is spatial.)
 """
 
 from __future__ import annotations
 
+from math import lcm
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,12 +19,14 @@ from ....ir import make, tir
 from ....ir.schedule.arguments import Block, Integer
 from ....ir.schedule.declaration import Knob, composite
 from ....ir.schedule.program import Program
-from ....ir.visit import substitute
+from ....ir.simplify import simplify
+from ....ir.visit import substitute, walk
 from ...rules.build import (
     allocated,
     below,
     ceil_divide,
     constant,
+    divide,
     is_multiple,
     load,
     loop,
@@ -36,11 +41,13 @@ from ...rules.nest import Declined, Nest
 from ...rules.site import APPLIES, Site
 from ...rules.strides import step_along
 from ..architectures import WARP
-from .grid import BLOCK_X, X, Y, all_of, bound, unravel
+from .grid import BLOCK_X, X, Y, all_of, bound, unravel, unrolled
 from .product import ENOUGH_BLOCKS
 from .rows import combined_value, reduced_together
 
 PARTS = 16
+MOST_PACKED = 32
+"""Maximum number of neighboring terms that a thread adds at a time."""
 SHORT = 4 * PARTS
 """Minimum length of a column."""
 ENOUGH = ENOUGH_BLOCKS * PARTS * WARP
@@ -55,7 +62,23 @@ def choose_columns(nest: Nest) -> dict[str, Any]:
         raise Declined(f"a column has fewer than {SHORT} elements")
     if count is not None and count >= ENOUGH:
         raise Declined("there are enough results for a thread each")
-    return {"parts": PARTS}
+    chunk = lcm(*_packs(nest))
+    is_even = 1 < chunk <= MOST_PACKED and depth is not None and depth % chunk == 0 and depth >= 2 * PARTS * chunk
+    return {"parts": PARTS, **({"chunk": chunk} if is_even else {})}
+
+
+def _packs(nest: Nest) -> list[int]:
+    """Return how many neighboring terms read the same element, for each array that several of them read."""
+    inner = nest.reduced[-1].var
+    divisions = [node for found in nest.loads() for index in found.indices for node in walk(index)]
+    return [
+        node.b.value
+        for node in divisions
+        if isinstance(node, tir.FloorDiv)
+        and node.a is inner
+        and isinstance(node.b, tir.IntImm)
+        and 0 < node.b.value <= MOST_PACKED
+    ]
 
 
 @composite(
@@ -63,26 +86,29 @@ def choose_columns(nest: Nest) -> dict[str, Any]:
     knobs={
         "parts": Knob(
             "the number of warps of a block, each of which reduces a part of the columns", 2, 32, is_power=True
-        )
+        ),
+        "chunk": Knob("the number of neighboring terms that a thread adds at a time", 1, MOST_PACKED),
     },
 )
-def warp_columns(program: Program, block: Block, *, parts: Integer = 16) -> None:
+def warp_columns(program: Program, block: Block, *, parts: Integer = 16, chunk: Integer = 1) -> None:
     """Reduce columns, whose elements are far apart: a block has 32 columns, and each of its warps reduces a part of them.
 
     `c[j] += a[k, j]` becomes a kernel with coalesced reads, whose partial results are combined in shared memory.
 
-    Preserves: the result but for the order of summation, which depends on `parts` alone.
+    Preserves: the result but for the order of summation, which depends on `parts` and `chunk` alone.
     """
     site = Site(program, [block])
     (nest,) = site.nests()
-    site.replace(site.build(lambda: _kernel(nest, parts)))
+    site.replace(site.build(lambda: _kernel(nest, parts, chunk)))
 
 
-def _kernel(nest: Nest, parts: int) -> tir.Stmt:
-    """Return the kernel of a column reduction; Declined if `nest` is not one."""
+def _kernel(nest: Nest, parts: int, chunk: int) -> tir.Stmt:
+    """Return the kernel of a column reduction; Declined if `nest` is not one, or has no whole chunks."""
     _check(nest)
+    if chunk > 1 and not is_multiple(extent_of(nest.reduced), chunk):
+        raise Declined(f"a column does not consist of parts of {chunk} elements")
     bx, tx, ty = (tir.Var("int32", name) for name in ("bx", "tx", "ty"))
-    count, depth = extent_of(nest.spatial), extent_of(nest.reduced)
+    count, depth = extent_of(nest.spatial), divide(extent_of(nest.reduced), chunk)
     number, start, kind = plus(times(bx, WARP), tx), nest.init, nest.store.buffer.dtype
     assert start is not None
     places = unravel(number, nest.spatial)
@@ -90,9 +116,16 @@ def _kernel(nest: Nest, parts: int) -> tir.Stmt:
     is_column = [] if is_multiple(count, WARP) else [below(number, count)]
 
     def step(at: tir.Var) -> tir.Stmt:
-        row = plus(times(at, parts), ty)
-        value = substitute(combined_value(nest), {**places, **unravel(row, nest.reduced)})
-        added = store(partial, replace(nest.store.value, a=load(partial, 0), b=value), 0)
+        row, taken = plus(times(at, parts), ty), combined_value(nest)
+
+        def term(e: tir.Var | None) -> tir.Stmt:
+            place = row if e is None else plus(times(row, chunk), e)
+            value = substitute(taken, {**places, **unravel(place, nest.reduced)})
+            if e is not None:
+                value = simplify(value, {e: tir.Range(tir.IntImm("int32", 0), tir.IntImm("int32", chunk))})
+            return store(partial, replace(nest.store.value, a=load(partial, 0), b=value), 0)
+
+        added = term(None) if chunk == 1 else unrolled("e", chunk, term)
         condition = all_of([*is_column, *([] if is_multiple(depth, parts) else [below(row, depth)])])
         return added if condition is None else when(condition, added)
 

@@ -478,12 +478,12 @@ class PrimitiveMethods:
 
         Preserves: the result but for the order of summation, which depends on `threads` alone.
         """
-    def warp_columns(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, parts: builtins.int | tvms.ir.tir.PrimExpr = 16) -> None:
+    def warp_columns(self, block: tvms.ir.schedule.handles.BlockRV | builtins.str, *, parts: builtins.int | tvms.ir.tir.PrimExpr = 16, chunk: builtins.int | tvms.ir.tir.PrimExpr = 1) -> None:
         """Reduce columns, whose elements are far apart: a block has 32 columns, and each of its warps reduces a part of them.
 
         `c[j] += a[k, j]` becomes a kernel with coalesced reads, whose partial results are combined in shared memory.
 
-        Preserves: the result but for the order of summation, which depends on `parts` alone.
+        Preserves: the result but for the order of summation, which depends on `parts` and `chunk` alone.
         """
     def single_thread(self, *, together: builtins.bool = False) -> None:
         """Run every statement of the function that runs in no thread yet in a kernel of one thread, or all `together` in one kernel.
