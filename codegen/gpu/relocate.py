@@ -95,7 +95,7 @@ def _origins(trace: Trace, allocated: _Ranges, given: _Ranges) -> list[list[_Ori
 def _planned(
     trace: Trace, origins: list[list[_Origin]], allocated: _Ranges, results: Container[int]
 ) -> tuple[dict[int, int], int]:
-    """Return the offsets of allocations that are no results in the workspace, by number, and its size in bytes."""
+    """Return the offsets in the workspace of all allocations but results, by number, and its size in bytes."""
     lives: dict[int, tuple[int, int]] = {}
     for time, found in enumerate(origins):
         for ranges, number, _ in found:

@@ -26,7 +26,7 @@ SMALL: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     ),
     "gemm_gpu": ({"512": "64"}, {}),
     "gemm_tensor_cores": ({"512": "64"}, {"depth": 2}),
-    "gemv_gpu": ({"1024": "8", "4096": "512"}, {}),
+    "gemv_gpu": ({"1024": "8", "4096": "1024"}, {}),
     "layer_norm_gpu": ({"(256": "(3", "4096": "512"}, {"threads": 64}),
     "reduction_gpu": ({"4194304": "4096"}, {"blocks": 8, "threads": 64}),
     "softmax_gpu": ({"(256": "(3", "4096": "512"}, {"threads": 64}),
