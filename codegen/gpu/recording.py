@@ -42,7 +42,7 @@ class GraphReport(Struct, frozen=True):
     def __str__(self) -> str:
         if self.obstacle:
             return f"not recorded: {self.obstacle}"
-        return f"{self.captured} of {self.kernels} kernels in {self.graphs} CUDA graphs"
+        return f"{self.captured} of {self.kernels} kernels in {self.graphs} CUDA graph{'s' * (self.graphs != 1)}"
 
 
 class _Recording:

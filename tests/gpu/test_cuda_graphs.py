@@ -65,7 +65,7 @@ def test_the_third_call_repeats_the_second_one(gpu: FakeGpu) -> None:
             assert asked(gpu) == [*["launch"] * 4, "capture"]
         else:
             assert asked(gpu) == ["launch", "launch graph", "launch"], "x changes, and the result is new"
-    assert reports(main) == ["2 of 4 kernels in 1 CUDA graphs"]
+    assert reports(main) == ["2 of 4 kernels in 1 CUDA graph"]
     for number, (result, _) in enumerate(results):
         np.testing.assert_array_equal(result.numpy(), 6 * (X + number + W))
 
@@ -80,7 +80,7 @@ def test_arguments_that_stay_are_read_by_graphs(gpu: FakeGpu) -> None:
     assert asked(gpu) == ["launch graph", "launch", "copy out"]
     x.copyfrom(X + 5)
     np.testing.assert_array_equal(main(x, w).numpy(), 6 * (X + 5 + W))
-    assert reports(main) == ["3 of 4 kernels in 1 CUDA graphs"]
+    assert reports(main) == ["3 of 4 kernels in 1 CUDA graph"]
     asked(gpu)
     np.testing.assert_array_equal(main(y, w).numpy(), 6 * (X + 1 + W))
     assert asked(gpu) == ["capture", "launch", "launch graph", "launch", "copy out"], "x does not stay"
@@ -171,7 +171,7 @@ def test_arguments_that_are_written(gpu: FakeGpu) -> None:
     for _ in range(4):
         assert main(x).address == x.address
     np.testing.assert_array_equal(x.numpy(), X + 8)
-    assert reports(main) == ["2 of 2 kernels in 1 CUDA graphs"]
+    assert reports(main) == ["2 of 2 kernels in 1 CUDA graph"]
     own = X.copy()
     for _ in range(4):
         main(own)
@@ -206,7 +206,7 @@ def test_functions_that_call_others(gpu: FakeGpu) -> None:
     for number in range(4):
         (x,) = there(X + number)
         np.testing.assert_array_equal(executable["main"](x).numpy(), 12 * (X + number))
-    assert reports(executable["main"]) == ["2 of 4 kernels in 1 CUDA graphs"]
+    assert reports(executable["main"]) == ["2 of 4 kernels in 1 CUDA graph"]
     assert reports(executable["twice"]) == []
 
 
@@ -394,7 +394,7 @@ def test_faults_in_graphs_are_reported(gpu: FakeGpu) -> None:
     main, (x, i) = recorded(text, gpu)["main"], there(X, np.arange(8, dtype="i4"))
     for _ in range(3):
         main(x, i)
-    assert reports(main) == ["2 of 3 kernels in 1 CUDA graphs"]
+    assert reports(main) == ["2 of 3 kernels in 1 CUDA graph"]
     i.copyfrom(np.arange(1, 9, dtype="i4"))
     with pytest.raises(tvms.TvmsError, match="an index of 'A' is outside the buffer"):
         main(x, i)

@@ -58,7 +58,7 @@ def test_cuda_graphs() -> None:
         x = tvms.nd.array(X + number, tvms.cuda())
         kept.append(main(x, weights, stream=stream if number % 3 == 2 else None))
     tvms.cuda().sync()
-    assert list(map(str, main.cuda_graphs)) == ["2 of 4 kernels in 1 CUDA graphs"]
+    assert list(map(str, main.cuda_graphs)) == ["2 of 4 kernels in 1 CUDA graph"]
     for number, result in enumerate(kept):
         np.testing.assert_array_equal(result.numpy(), 6 * (X + number + W))
 
