@@ -118,6 +118,19 @@ def _wait(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     return number(I32, 0)
 
 
+def _dot4(emitter: ExpressionEmitter, call: tir.Call) -> Value:
+    """Emit `dp4a(vec1, vec2, acc)`: one instruction."""
+    if is_vector(call.dtype):
+        raise error(
+            "E0604", f"'dp4a' of dtype '{call.dtype}' does not exist on GPUs", call.span, "add to one number at a time"
+        )
+    args = [arg for arg in call.args if isinstance(arg, tir.PrimExpr)]
+    kinds = ["s" if parse_dtype(arg.dtype).code == "int" else "u" for arg in args[:2]]
+    words = [emitter.builder.bitcast(emitter.emit(arg), I32) for arg in args[:2]]
+    total = emitter.emit(args[2]) if len(args) > 2 else number(I32, 0)
+    return call_symbol(emitter, f"llvm.nvvm.idp4a.{'.'.join(kinds)}", I32, *words, total)
+
+
 def _end_thread(emitter: ExpressionEmitter, call: tir.Call) -> Value:
     """Emit `thread_return`: the thread ends."""
     emitter.builder.ret_void()
@@ -222,6 +235,7 @@ NVPTX: Table = {
     **{f"tir.{name}": _of(is_int, "an integer", name) for name in ("popcount", "clz")},
     **{f"tir.{name}": _by_polynomial(name) for name in device_mathematics.FUNCTIONS},
     **dict.fromkeys(SHUFFLES, _shuffle),
+    "tir.dp4a": _dot4,
     "tir.thread_return": _end_thread,
     "tir.tvm_storage_sync": _wait,
     "tir.tvm_warp_activemask": _active_mask,

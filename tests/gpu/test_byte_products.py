@@ -12,6 +12,8 @@ from tvms.codegen.gpu.program import build_program
 from tvms.codegen.gpu.ptxas import find_ptxas
 from tvms.codegen.target import get_target
 from tvms.ir.base import IRModule
+from tvms.ir.interp import run
+from tvms.ir.programs import as_module
 
 LIMITS = {"int8": (-128, 128), "uint8": (0, 256)}
 
@@ -101,3 +103,28 @@ def test_no_kernel_spills(arch: str) -> None:
         build_program(prepare(product(4096, 4096, 4096, "int8", "int8"), target), target, Settings()), target
     )
     assert all(kernel.usage is not None and not kernel.usage.spill_bytes for kernel in found.kernels)
+
+
+# --- Dot products of four bytes ---------------------------------------------------------------------------------------
+
+DOT = """T.prim_func main(A: T.Buffer((64, 8), "{a}"), B: T.Buffer((64, 8), "{b}"), C: T.Buffer((64,), "int32")):
+    tx = T.launch_thread("threadIdx.x", 64)
+    C[tx] = T.dp4a(A[tx, 4:8], B[tx, 0:4], C[tx] + T.dp4a(A[tx, 0:4], B[tx, 4:8]))
+"""
+
+
+@pytest.mark.parametrize("a", ["int8", "uint8"])
+@pytest.mark.parametrize("b", ["int8", "uint8"])
+def test_dot_products_of_four_bytes(a: str, b: str) -> None:
+    module, random = as_module(tvms.parse(DOT.format(a=a, b=b))), np.random.default_rng(0)
+    left, right = (random.integers(0, 256, (64, 8), np.uint8).view(dtype) for dtype in (a, b))
+    start = random.integers(-(2**31), 2**31, 64, np.int64).astype(np.int32)
+    x, y = left.astype(np.int64), right.astype(np.int64)
+    expected = (start + (x[:, 4:] * y[:, :4]).sum(1) + (x[:, :4] * y[:, 4:]).sum(1)).astype(np.int32)
+    found = [start.copy(), start.copy()]
+    run(module, "main", [left, right, found[0]])
+    tvms.compile(module, target="cuda -simulate=each")["main"](left, right, found[1])
+    for result in found:
+        np.testing.assert_array_equal(result, expected)
+    ptx = str(tvms.emit(module, "ptx", "cuda -arch=sm_75"))
+    assert ptx.count(f"dp4a.{a[0].replace('i', 's')}32.{b[0].replace('i', 's')}32") == 2
