@@ -27,6 +27,7 @@ SMALL: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "gemm_gpu": ({"512": "64"}, {}),
     "gemm_tensor_cores": ({"512": "64"}, {"depth": 2}),
     "gemv_gpu": ({"1024": "8", "4096": "1024"}, {}),
+    "gemv_int4_gpu": ({"4096": "256", "512": "32", "128)": "8)"}, {}),
     "layer_norm_gpu": ({"(256": "(3", "4096": "512"}, {"threads": 64}),
     "reduction_gpu": ({"4194304": "4096"}, {"blocks": 8, "threads": 64}),
     "softmax_gpu": ({"(256": "(3", "4096": "512"}, {"threads": 64}),
@@ -51,7 +52,12 @@ def arguments(module: IRModule) -> list[np.ndarray]:
     random = np.random.default_rng(3)
     buffers = list(module["main"].buffer_map.values())
     shapes = [tuple(size.value for size in buffer.shape) for buffer in buffers]
-    return [(random.random(shape) - 0.5).astype(buffer.dtype) for shape, buffer in zip(shapes, buffers, strict=True)]
+    return [
+        random.integers(0, 1 << 32, shape, np.uint32)
+        if buffer.dtype == "uint32"
+        else (random.random(shape) - 0.5).astype(buffer.dtype)
+        for shape, buffer in zip(shapes, buffers, strict=True)
+    ]
 
 
 def test_every_schedule_for_gpus_is_tested() -> None:
