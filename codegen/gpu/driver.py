@@ -21,7 +21,7 @@ from .cuda import Cuda, CudaError, open_cuda
 from .graphs import ExecutableGraph, capture
 from .launch import Function, KernelCall
 from .pool import Pool
-from .streams import DeviceStream, stream_number
+from .streams import PER_THREAD, DeviceStream, stream_number
 from .tensor_maps import Matrix, encode
 from .trace import current_trace, note_obstacle
 
@@ -197,6 +197,8 @@ class Driver:
 
     def follow(self, stream: int) -> None:
         """Let later work of the current stream wait for the preceding work of stream number `stream`."""
+        if stream == PER_THREAD:  # of another thread, perhaps: the legacy default stream waits for those of all threads
+            stream = 0
         if stream == self.current_stream or (stream and stream not in self._others):
             return
         with self._calls("order streams"):
@@ -247,6 +249,7 @@ class Driver:
             event = self._cuda.new_event(0)
             self._cuda.order(number, event)
             self._dropped.append(event)
+            del event  # the last reference must go in the context
         self._thread.stream, self._others[number] = number, stream
         try:
             yield

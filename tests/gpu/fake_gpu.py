@@ -20,6 +20,7 @@ from tvms.codegen.gpu.interleave import simulate_kernel
 from tvms.codegen.gpu.kernel import BLOCK_TAGS, Kernel
 from tvms.codegen.gpu.launch import parameters
 from tvms.codegen.gpu.lower import without_units
+from tvms.codegen.gpu.streams import PER_THREAD
 from tvms.codegen.llvm.backend import optimize, to_object
 from tvms.codegen.llvm.faults import RECORD_WORDS
 from tvms.codegen.llvm.module import emit_module
@@ -308,6 +309,14 @@ class FakeGpu:
 
     # --- Streams
 
+    def _own(self, stream: int) -> int:
+        """Return the number of a stream; 2 is the default stream of the calling thread."""
+        if stream == PER_THREAD:
+            stream = -threading.get_ident()
+            self._streams.setdefault(stream, [])
+            self._blocking.add(stream)
+        return stream
+
     def new_stream(self, is_blocking: bool = True) -> int:
         """Return the number of a new stream; one that is not blocking does not wait for the default stream."""
         number = 0x1000 * (len(self._streams) + 1)
@@ -318,6 +327,7 @@ class FakeGpu:
 
     def enqueue(self, stream: int, run: Callable[[], object], others: Sequence[Work] = ()) -> Work:
         """Add work to a stream; return it."""
+        stream = self._own(stream)
         if stream not in self._streams:
             raise Failed("INVALID_HANDLE")
         if stream in self._captured:
@@ -359,6 +369,7 @@ class FakeGpu:
     def wait_for(self, stream: int) -> None:
         """Wait for a stream."""
         self.check()
+        stream = self._own(stream)
         if stream not in self._streams:
             raise Failed("INVALID_HANDLE")
         self.asked.append(("synchronize", stream))
