@@ -39,7 +39,7 @@ def compile_for_gpu(
         inside[name] = DeviceEntry(name, source, loaded)
     compile_graphs(module, inside, home)
     entries = {
-        name: home.outside(_recorded(function, inside[name], loaded))
+        name: home.outside(_recorded(function, inside[name], loaded, home))
         for name, function in module.functions.items()
         if name in inside
     }
@@ -49,9 +49,11 @@ def compile_for_gpu(
     return built, entries, program.ptx.encode(), target, settings, home
 
 
-def _recorded(function: BaseFunc, entry: Entry, loaded: LoadedProgram) -> Entry:
+def _recorded(function: BaseFunc, entry: Entry, loaded: LoadedProgram, home: DeviceHome) -> Entry:
     """Return the entry of a function, recorded as a CUDA graph if its attributes ask for that."""
-    return RecordedEntry(entry, loaded) if function.attrs.get(CUDA_GRAPH) and isinstance(entry, GraphEntry) else entry
+    if function.attrs.get(CUDA_GRAPH) and isinstance(entry, GraphEntry):
+        return RecordedEntry(entry, loaded, home.constants)
+    return entry
 
 
 def emit_for_gpu(module: IRModule, kind: str, target: Target, settings: Settings, source: Source | None = None) -> str:

@@ -59,6 +59,10 @@ class DeviceHome:
 
         return find
 
+    def constants(self) -> list[DeviceArray]:
+        """Return the constants that were used, by whatever function."""
+        return [array for _, array in list(self._constants.values())]
+
     def on_host(self, function: Function, may_write: bool = False) -> Function:
         """Return `function` with host copies as arguments. Changes are copied back to the GPU, and so are the arrays
         that it returns.

@@ -7,7 +7,7 @@ by one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import pairwise
 from threading import Lock
 from typing import Any, cast
@@ -52,21 +52,22 @@ class _Recording:
         self._driver, self._relocated, self._fixed = driver, relocated, fixed
         self.names = {launch.call.function.name for launch in relocated.launches}
         self._workspace = DeviceArray(driver.allocate(relocated.workspace), (relocated.workspace,), np.uint8, driver)
-        self._steps, self._stream = self._made(), driver.current_stream
+        self._steps, self._stream = self._made(fixed), driver.current_stream
 
     @property
     def report(self) -> GraphReport:
         kernels, singles = len(self._relocated.launches), [step for step in self._steps if isinstance(step, Launch)]
         return GraphReport(kernels, kernels - len(singles), len(self._steps) - len(singles))
 
+    def prepare(self, args: Arrays) -> None:
+        """Capture the graphs again, if an argument that they read has moved."""
+        fixed = {number: address for number, address in self._fixed.items() if args[number].address == address}
+        if len(fixed) < len(self._fixed):
+            self._steps, self._fixed = self._made(fixed), fixed
+
     def replay(self, args: Arrays) -> Any:
-        """Repeat the launches with other arguments, which do not overlap; return the value of the function."""
+        """Repeat the launches with other arguments, which do not overlap, after `prepare`; return the value of the function."""
         driver, given = self._driver, [array.address for array in args]
-        changed = [number for number, address in self._fixed.items() if given[number] != address]
-        if changed:
-            for number in changed:
-                del self._fixed[number]
-            self._steps = self._made()
         sizes = self._relocated.results
         results = [DeviceArray(driver.allocate(size), (size,), np.uint8, driver) for size in sizes]
         bases = [*given, *(result.address for result in results)]
@@ -79,19 +80,17 @@ class _Recording:
                 driver.launch_graph(step)
         return self._relocated.value(args, results)
 
-    def _made(self) -> list[Graph | Launch]:
+    def _made(self, fixed: Mapping[int, int]) -> list[Graph | Launch]:
         """Return the launches, with those that only depend on fixed addresses in graphs."""
         steps: list[Graph | Launch] = []
         launches = self._relocated.launches
         start = 0
         while start < len(launches):
             end = start
-            while end < len(launches) and all(
-                source < 0 or source in self._fixed for source, _ in launches[end].places
-            ):
+            while end < len(launches) and all(source < 0 or source in fixed for source, _ in launches[end].places):
                 end += 1
             if end - start >= FEWEST:
-                known = [self._fixed.get(number, 0) for number in range(max(self._fixed, default=-1) + 1)]
+                known = [fixed.get(number, 0) for number in range(max(fixed, default=-1) + 1)]
                 calls = [launch.at(known, self._workspace.address) for launch in launches[start:end]]
                 steps.append(self._driver.capture(calls))
             else:
@@ -106,8 +105,11 @@ class RecordedEntry:
     it depends on nothing else.
     """
 
-    def __init__(self, entry: GraphEntry, loaded: LoadedProgram) -> None:
-        self._entry, self._loaded, self._lock = entry, loaded, Lock()
+    def __init__(
+        self, entry: GraphEntry, loaded: LoadedProgram, constants: Callable[[], Iterable[DeviceArray]]
+    ) -> None:
+        """`constants` returns those of the program that are in GPU memory."""
+        self._entry, self._loaded, self._constants, self._lock = entry, loaded, constants, Lock()
         self._states: dict[Hashable, list[int] | _Recording | GraphReport] = {}
         """What is known of calls, by the kinds and sizes of their arguments: the addresses of arrays in the first call, then a recording
         or why there is none.
@@ -138,10 +140,15 @@ class RecordedEntry:
             if isinstance(state, _Recording):
                 self._states[key] = self._states.pop(key)
                 self._loaded.is_noting |= not self._loaded.program.noting.isdisjoint(state.names)
-                return state.replay(arrays)
+                try:
+                    state.prepare(arrays)
+                except TvmsError as problem:
+                    state = self._states[key] = _unrecorded(problem)
+                else:
+                    return state.replay(arrays)
             if state is None:
                 self._keep(key, addresses)
-        if not isinstance(state, list):
+        if not isinstance(state, list) or _overlap([*arrays, *self._constants()]):
             return self._entry.execute(frame)
         with tracing() as trace:
             value = self._entry.execute(frame)
@@ -155,9 +162,7 @@ class RecordedEntry:
         except NotRepeatable as reason:
             found = GraphReport(obstacle=str(reason))
         except TvmsError as problem:
-            if problem.diagnostics[0].code != "E0717":
-                raise
-            found = GraphReport(obstacle="the GPU has no memory for it")
+            found = _unrecorded(problem)
         with self._lock:
             self._keep(key, found)
         return value
@@ -180,9 +185,19 @@ def _kind(value: Any, arrays: list[DeviceArray]) -> Hashable:
         return value.shape, value.dtype, value.is_writeable, value.origin is not None
     if type(value) is tuple:
         return tuple([_kind(field, arrays) for field in cast("tuple[Any, ...]", value)])
-    if value is None or isinstance(value, tuple | np.generic | int | float | str):
+    if isinstance(value, float | np.generic):  # -0.0 equals 0.0, and no NaN equals itself
+        return type(cast("object", value)), np.asarray(cast("Any", value)).tobytes()
+    if value is None or isinstance(value, tuple | int | str):
         return type(cast("object", value)), cast("Hashable", value)
     raise NotRepeatable("an argument is not an array, a shape or a number")
+
+
+def _unrecorded(problem: TvmsError) -> GraphReport:
+    """Return the report of calls that cannot be recorded because of an error of the driver; raise any other error."""
+    reason = problem.diagnostics[0]
+    if reason.code not in ("E0717", "E0727"):
+        raise problem
+    return GraphReport(obstacle="the GPU has no memory for it" if reason.code == "E0717" else reason.message)
 
 
 def _overlap(arrays: Arrays) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import threading
 from collections.abc import Callable
@@ -153,6 +154,75 @@ def test_values_of_all_kinds(gpu: FakeGpu) -> None:
         assert again.address == y.address
     assert main(x, 8, (3,))[3] == 8
     assert tuple(main(x, 7, (4,))[4]) == (4, 2)
+
+
+def test_views_of_arguments(gpu: FakeGpu) -> None:
+    text = (
+        KERNELS
+        + """
+    R.function main(x: R.Tensor((8,), "float32"), w: R.Tensor((8,), "float32")):
+        half = R.memory.view(x, R.shape([4]), R.dtype("float32"), R.prim_value(16))
+        y = R.call_tir(Module.add, (x, w), out_sinfo=R.Tensor((8,), "float32"))
+        z = R.call_tir(Module.add, (y, y), out_sinfo=R.Tensor((8,), "float32"))
+        t = (half, x, z, w)
+        return t
+"""
+    )
+    main = recorded(text, gpu)["main"]
+    for number in range(5):
+        (whole,) = there(np.arange(16, dtype="f4") + number)
+        a, b = whole.part(0, (8,), whole.dtype), whole.part(32, (8,), whole.dtype)
+        half, x, z, w = main(a, b)
+        assert (half.address, x.address, w.address) == (a.address + 16, a.address, b.address)
+        np.testing.assert_array_equal(z.numpy(), 2 * (a.numpy() + b.numpy()))
+
+
+SCALED = """
+I.ir_module Module:
+    T.prim_func(private=True) scale(A: T.Buffer((8,), "float32"), s: T.float32, B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("scale"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] / s
+
+    R.function main(x: R.Tensor((8,), "float32"), s: R.Prim("float32")):
+        y = R.call_tir(Module.scale, (x, s), out_sinfo=R.Tensor((8,), "float32"))
+        z = R.call_tir(Module.scale, (y, R.prim_value(T.float32(1))), out_sinfo=R.Tensor((8,), "float32"))
+        return z
+"""
+
+
+def test_numbers_are_told_apart_by_their_bits(gpu: FakeGpu) -> None:
+    main, (x,) = recorded(SCALED, gpu)["main"], there(X + 1)
+    for number in (0.0, -0.0, np.float32(-0.0), 1, 1.0, 2.0, 0.0, -0.0):
+        for _ in range(3):
+            with np.errstate(divide="ignore"):
+                np.testing.assert_array_equal(main(x, number).numpy(), (X + 1) / np.float32(number))
+    assert len(reports(main)) == 4
+    for _ in range(4):
+        assert np.isnan(main(x, float("nan")).numpy()).all()
+    assert len(reports(main)) == 5
+
+
+def test_constants_as_arguments(gpu: FakeGpu) -> None:
+    """What reads a constant reads it, whatever is passed where the constant was passed before."""
+    text = (
+        KERNELS
+        + """
+    R.function main(x: R.Tensor((8,), "float32")):
+        c = R.const([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], "float32")
+        d = R.const([2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], "float32")
+        y = R.call_tir(Module.add, (x, c), out_sinfo=R.Tensor((8,), "float32"))
+        z = R.call_tir(Module.add, (y, c), out_sinfo=R.Tensor((8,), "float32"))
+        t = (z, c, d)
+        return t
+"""
+    )
+    main, (x,) = recorded(text, gpu)["main"], there(X)
+    _, c, d = main(x)
+    for argument in (c, c, c, d, d, x, x, x, c, d):
+        np.testing.assert_array_equal(main(argument)[0].numpy(), argument.numpy() + 2 * c.numpy())
+    assert reports(main) == ["0 of 2 kernels in 0 CUDA graphs"]
 
 
 IN_PLACE = (
@@ -359,6 +429,40 @@ def test_streams_take_turns(gpu: FakeGpu, is_blocking: bool) -> None:
     assert gpu.count("launch graph") == 10
 
 
+def test_default_streams_of_threads_take_turns(gpu: FakeGpu) -> None:
+    main, (x, w) = recorded(CHAIN, gpu)["main"], there(X, W)
+    for _ in range(3):
+        main(x, w)
+    find_driver().synchronize()
+
+    kept: list[Any] = []
+
+    def work() -> None:
+        kept.append(main(x, w, stream=2))
+
+    def computed(result: Any) -> bool:
+        return bool((np.ctypeslib.as_array((ctypes.c_float * 8).from_address(result.address)) == 6 * (X + W)).all())
+
+    with find_driver().using(2):
+        for _ in range(2):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        assert not any(map(computed, kept))
+        np.testing.assert_array_equal(main(x, w).numpy(), 6 * (X + W))
+    assert all(map(computed, kept)), "all calls use the same workspace"
+
+
+def test_sizes_are_forgotten_while_their_work_is_pending(gpu: FakeGpu) -> None:
+    main, streams = recorded(CHAIN, gpu)["main"], [gpu.new_stream(is_blocking=False) for _ in range(3)]
+    kept: list[Any] = []
+    for size in [*range(1, MOST_RECORDINGS + 9), 1, 2]:
+        x, w = there(np.arange(size, dtype="f4"), np.full(size, size, "f4"))
+        kept += [(main(x, w, stream=streams[(size + step) % 3]), x, w) for step in range(4)]
+    for result, x, w in kept:
+        np.testing.assert_array_equal(result.numpy(), 6 * (x.numpy() + w.numpy()))
+
+
 def test_threads_take_turns(gpu: FakeGpu) -> None:
     main, (w,), results = recorded(CHAIN, gpu)["main"], there(W), {}
 
@@ -422,10 +526,49 @@ def test_a_driver_that_cannot_record(gpu: FakeGpu, monkeypatch: pytest.MonkeyPat
 
     main, (x, w) = recorded(CHAIN, gpu)["main"], there(X, W)
     monkeypatch.setattr(gpu, "begin_capture", refuse)
-    main(x, w)
-    with pytest.raises(tvms.TvmsError) as caught:
+    for _ in range(3):
+        np.testing.assert_array_equal(main(x, w).numpy(), 6 * (X + W))
+    assert reports(main) == [
+        "not recorded: 'no GPU' cannot record a graph: cuStreamBeginCapture failed: invalid argument"
+    ]
+
+
+def test_a_driver_that_cannot_record_again(gpu: FakeGpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(stream: int) -> None:
+        raise Failed("OUT_OF_MEMORY")
+
+    main, (x, w, y) = recorded(CHAIN, gpu)["main"], there(X, W, X + 1)
+    for _ in range(3):
         main(x, w)
-    assert (
-        str(caught.value)
-        == "error[E0727]: 'no GPU' cannot record a graph: cuStreamBeginCapture failed: invalid argument"
-    )
+    assert reports(main) == ["3 of 4 kernels in 1 CUDA graph"]
+    monkeypatch.setattr(gpu, "begin_capture", refuse)
+    for _ in range(2):
+        np.testing.assert_array_equal(main(y, w).numpy(), 6 * (X + 1 + W))
+    assert reports(main) == ["not recorded: 'no GPU' cannot record a graph: cuStreamBeginCapture failed: out of memory"]
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_memory_that_is_exhausted_once(gpu: FakeGpu, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allocations fail, one after the other: a call fails, or returns the same as ever."""
+    allocate, count = gpu.allocate, -1
+
+    def sometimes(size: int) -> int:
+        nonlocal count
+        count += 1
+        if count in (number, number + 1):  # memory is allocated again after what is unused has been released
+            raise Failed("OUT_OF_MEMORY")
+        return allocate(size)
+
+    main, (w,) = recorded(CHAIN, gpu)["main"], there(W)
+    monkeypatch.setattr(gpu, "allocate", sometimes)
+    kept, failures = list[Any](), list[str]()
+    for step in range(6):
+        try:
+            (x,) = there(X + step)
+            kept.append(main(x, w))
+        except tvms.TvmsError as problem:
+            failures += [problem.diagnostics[0].code]
+            continue
+        np.testing.assert_array_equal(kept[-1].numpy(), 6 * (X + step + W))
+    assert len(kept) >= 5
+    assert failures in ([], ["E0717"])
