@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ....ir import tir
 from ....ir.base import IRModule, Source
 from ....ir.jumps import BREAK, CONTINUE
+from ....ir.software_pipeline import is_pipeline
 from ....ir.visit import walk
 from ...load import parse_source
 from ..choices import weighted
@@ -28,7 +29,7 @@ _Example: TypeAlias = tuple[IRModule, int]
 
 
 def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
-    functions = prim_funcs(max_blocks=2, without={"thread loop"}).filter(_has_no_jump)
+    functions = prim_funcs(max_blocks=2, without={"thread loop"}).filter(_is_bound)
     unbound = functions.map(as_module)  # the compiler binds them
     known = st.deferred(lambda: st.sampled_from(known_kernels()))
     drawn = weighted(
@@ -42,9 +43,16 @@ def _examples(file: Source | None) -> st.SearchStrategy[_Example]:
     return st.tuples(drawn if file is None else programs_in(file), st.integers(0, 1000))
 
 
-def _has_no_jump(function: tir.PrimFunc) -> bool:
-    """Return whether no loop is left early: the compiler binds no loop of such a function."""
-    return not any(isinstance(node, tir.Call) and node.op in (BREAK, CONTINUE) for node in walk(function))
+def _is_bound(function: tir.PrimFunc) -> bool:
+    """Return whether the compiler can bind the loops of a function: it binds none if one is left early, and threads need memory of known
+    size for software pipelines.
+    """
+    nodes = list(walk(function))
+    has_jump = any(isinstance(node, tir.Call) and node.op in (BREAK, CONTINUE) for node in nodes)
+    has_pipeline = any(isinstance(node, tir.For) and is_pipeline(node) for node in nodes)
+    buffers = [buffer for node in nodes if isinstance(node, tir.Block) for buffer in node.alloc_buffers]
+    is_known = all(isinstance(size, tir.IntImm) for buffer in buffers for size in buffer.shape)
+    return not has_jump and (is_known or not has_pipeline)
 
 
 def _check(example: _Example, execute: Execute) -> None:
