@@ -21,7 +21,7 @@ from ...rules.rules import Division
 from ..architectures import ARCHITECTURES, WARP
 from ..figures import FIGURES, LAUNCH, Figures
 from .columns import choose_columns
-from .product import NARROW, read_product, tile_for
+from .product import LEAST, NARROW, read_product, tile_for
 from .rows import choose_rows
 
 _SIZES = (128, 64, 32)
@@ -70,6 +70,8 @@ def _parts_of_product(nest: Nest, figures: Figures) -> Division | None:
     m, n, k = (constant(size) for size in (product.m, product.n, product.k))
     if m is None or n is None or k is None or product.outer:
         return None
+    if min(m, n) < LEAST:
+        raise Declined(f"a matrix has fewer than {LEAST} rows or columns")
     parts = chosen_parts(figures, rate_of(figures, product.a.dtype), (m, n, k))
     (place,) = [number for number, axis in enumerate(nest.axes) if axis.is_reduced]
     return Division(place, parts, 0) if parts > 1 else None

@@ -46,6 +46,8 @@ from .grid import all_of, blocks, bound, unravel
 NARROW = ("float16", "bfloat16")
 FEW = 1 << 12
 """Minimum number of multiply-adds; smaller products use a thread per element."""
+LEAST = 8
+"""Minimum number of rows and columns; with fewer, most of a tile would be empty."""
 COPIED_BYTES = 16
 """Maximum number of bytes that a thread copies at once."""
 ENOUGH_BLOCKS = 80

@@ -134,7 +134,7 @@ def _check(group: Sequence[Nest], shared: int) -> None:
         inner = nest.axes[shared:]
         if any(not axis.is_reduced for axis in inner):
             raise Declined("a row is reduced to more than one element")
-        along = [read for read in nest.loads() if step_along(read, inner[-1].var)]
+        along = [read for read in nest.loads() if step_along(read, inner[-1].var) != 0]
         if not any(step_along(read, inner[-1].var) == 1 for read in along):
             raise Declined("the elements of a row are not contiguous")
         if any(step_along(read, var) == 1 for read in along for var in outer):

@@ -39,7 +39,7 @@ from ...rules.site import APPLIES, Site
 from ..allreduce import barrier
 from ..architectures import FIRST_WITH_COPIES, WARP
 from .grid import X, Y, Z, mixed, over, rest, unrolled, vectorized
-from .product import NARROW, TILE_KNOBS, Factor, Product, choose_tile, read_product
+from .product import LEAST, NARROW, TILE_KNOBS, Factor, Product, choose_tile, read_product
 
 STAGES, DEPTH = 3, 32
 TILES = (128, 64, 32)
@@ -47,8 +47,6 @@ SIDE = 2
 """Warps of a block along each side of its tile."""
 THREADS = SIDE * SIDE * WARP
 LINE_BYTES = 16
-LEAST = 8
-"""Minimum number of rows and columns; with fewer, most of a tile would be empty."""
 PTX_TYPES = {"float16": "fp16", "bfloat16": "bf16", "int8": "int8", "uint8": "uint8"}
 FIRST = {"float16": 75, "bfloat16": 80, "int8": 80, "uint8": 80}
 """The first architecture whose tensor cores support each dtype."""

@@ -34,13 +34,11 @@ from ...rules.nest import Declined, Nest
 from ...rules.site import APPLIES, Site
 from ..allreduce import barrier
 from .grid import X, Y, over, rest, unrolled, vectorized
-from .product import TILE_KNOBS, Factor, Product, choose_tile, read_product
+from .product import LEAST, TILE_KNOBS, Factor, Product, choose_tile, read_product
 
 SIDE, DEPTH, PADDING = 16, 8, 4
 THREADS = SIDE * SIDE
 TILES = (128, 64, 32)
-LEAST = 8
-"""Minimum number of rows and columns; with fewer, most of a tile would be empty."""
 
 
 def choose_tiles(nest: Nest) -> dict[str, Any]:
