@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from .artifact import version
-from .gpu.cuda import BACKENDS, is_installed
+from .gpu.packages import BACKENDS, is_installed
 from .gpu.ptxas import find_ptxas
 from .library import COMPILERS
 from .llvm.api import binding

@@ -5,9 +5,7 @@ Both are thin; contexts, memory, streams and errors are handled once, in `driver
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 NON_BLOCKING = 1
@@ -104,40 +102,3 @@ class Cuda(Protocol):
     def destroy(self, thing: Any) -> None:
         """Release a module, a stream or an event."""
         ...
-
-
-def _pycuda() -> Cuda:
-    return import_module(".pycuda_cuda", __package__).PycudaCuda()  # type: ignore[no-any-return]
-
-
-def _bindings() -> Cuda:
-    return import_module(".bindings_cuda", __package__).BindingsCuda()  # type: ignore[no-any-return]
-
-
-BACKENDS: dict[str, tuple[str, Callable[[], Cuda]]] = {
-    "pycuda": ("pycuda", _pycuda),
-    "cuda-bindings": ("cuda.bindings", _bindings),
-}
-"""The packages that reach CUDA's driver, in the order in which they are tried: their modules and constructors."""
-
-
-def is_installed(package: str) -> bool:
-    """Return whether a package of `BACKENDS` is installed."""
-    module, _ = BACKENDS[package]
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
-
-
-def open_cuda() -> Cuda | str:
-    """Return device 0 through the first package that can use it, or why there is none."""
-    reasons: list[str] = []
-    for package, (_, construct) in BACKENDS.items():
-        if not is_installed(package):
-            continue
-        try:
-            return construct()
-        except Exception as problem:  # packages raise their own errors if libcuda is missing
-            reasons.append(f"{package} cannot use it ({type(problem).__name__}: {problem})")
-    return "; ".join(reasons) or f"neither {' nor '.join(BACKENDS)} is installed"

@@ -17,9 +17,10 @@ import numpy as np
 
 from ...ir.base import Span
 from ...ir.diagnostics import Diagnostic, Note, TvmsError, error
-from .cuda import Cuda, CudaError, open_cuda
+from .cuda import Cuda, CudaError
 from .graphs import ExecutableGraph, capture
 from .launch import Function, KernelCall
+from .packages import open_cuda
 from .pool import Pool
 from .streams import PER_THREAD, DeviceStream, stream_number
 from .tensor_maps import Matrix, encode
