@@ -185,3 +185,54 @@ def test_knobs_that_do_not_fit(name: str) -> None:
     schedule = Schedule(module)
     with pytest.raises(tvms.ScheduleError, match=reason):
         schedule.apply("gemv_threads", schedule.get_block("matmul" if name == "a chunk" else "scores"), **knobs)
+
+
+CONDITION = """
+T.prim_func main(A: T.Buffer((1, 128), "float32"), B: T.Buffer((300, 128), "float32"), C: T.Buffer((1, 320), "float32")):
+    for i, j, k in T.grid(1, 320, 128):
+        with T.block("matmul"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * {}
+"""
+GUARDED = {
+    "rows": "T.if_then_else(vj < 300, B[vj, vk], T.float32(0))",
+    "the first rows": "T.if_then_else(20 <= vj, B[vj - 20, vk], T.float32(0))",
+    "a condition that reads": 'T.Cast("float32", T.And(vj < 300, B[vj, vk] > T.float32(0)))',
+    "some": "T.if_then_else(20 <= vj, B[T.min(vj, 299), vk] * B[vj - 20, vk], T.float32(0))",
+}
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_loads_are_not_moved_before_their_conditions(name: str) -> None:
+    module = tvms.parse(CONDITION.format(GUARDED[name]))
+    executable = tvms.compile(module, target=EACH)
+    assert rules(executable)[-1] == ("gemv" if name == "some" else "a block for each row")
+    assert_right(module, executable, TOLERANCES["float32"])
+    schedule = Schedule(module)
+    if name == "some":
+        schedule.apply("gemv_threads", schedule.get_block("matmul"), threads=32, results=1, chunk=4)
+        assert_right(module, tvms.compile(schedule.mod, target=EACH), TOLERANCES["float32"])
+        return
+    with pytest.raises(tvms.ScheduleError, match="no factor has few rows"):
+        schedule.apply("gemv_threads", schedule.get_block("matmul"), threads=32, results=1, chunk=4)
+
+
+def test_loads_with_conditions_that_are_valid_without_them_are_read_as_vectors() -> None:
+    text = CONDITION.format("T.if_then_else(vk < 100, B[T.min(vj, 299), vk], T.float32(0))")
+    module = tvms.parse(text)
+    executable = tvms.compile(module, target=EACH)
+    assert rules(executable) == ["gemv"]
+    assert_right(module, executable, TOLERANCES["float32"])
+    assert "v4.b32" in str(tvms.emit(module, "ptx", "cuda -arch=sm_80"))
+
+
+@pytest.mark.parametrize(("pack", "bits"), [(10, 3), (5, 6), (6, 5), (3, 10)])
+def test_packs_of_any_number(pack: int, bits: int) -> None:
+    weight = f'T.shift_right(B[vj, vk // {pack}], T.Cast("uint32", vk % {pack} * {bits})) & T.uint32({2**bits - 1})'
+    text = CONDITION.format(f'T.Cast("float32", {weight})').replace('(300, 128), "float32"', '(320, 32), "uint32"')
+    module = tvms.parse(text.replace("128", str(32 * pack)))
+    executable = tvms.compile(module, target=EACH)
+    assert rules(executable) == ["gemv"]
+    assert_right(module, executable, TOLERANCES["float32"])

@@ -51,12 +51,14 @@ from ...rules.site import APPLIES, Site
 from ..architectures import WARP
 from .grid import BLOCK_X, X, Y, all_of, bound, unravel, unrolled
 from .rows import combined_value, reduced_together
-from .slices import VECTOR_BYTES, Registers, Values, loads_in, slices_in
+from .slices import VECTOR_BYTES, Registers, Slice, Values, loads_in, slices_in
 
 MOST_ROWS, MOST_PLAIN_ROWS = 16, 7
 """Maximum numbers of rows: for a computed matrix, and for one in memory, whose products with more rows use tensor cores."""
 FEWEST_COLUMNS, SHORT = 256, 64
 """Minimum numbers of results of a row and of terms of a sum."""
+MOST_TERMS = 128
+"""Maximum number of terms that a thread adds at a time."""
 THREADS = 128
 """Threads of a block."""
 ENOUGH = 4096
@@ -86,6 +88,11 @@ class Gemv(Struct, frozen=True, eq=False):
     def length(self) -> int:
         """Return the number of terms of a sum."""
         return self.depth.size or 0
+
+    @property
+    def slices(self) -> list[Slice]:
+        """Return the parts of `b` that are contiguous along the sum."""
+        return slices_in(self.b, self.depth, self.nest.axes)
 
     @property
     def count(self) -> int:
@@ -127,7 +134,7 @@ def _is_gemv(read: Gemv) -> bool:
     most = MOST_PLAIN_ROWS if isinstance(read.b, tir.BufferLoad) else MOST_ROWS
     in_b = _axes_in(read.b, read.outer)
     is_product = all(axis in in_b or axis.size == 1 for axis in read.outer) and _axes_in(read.a, [read.depth])
-    return bool(is_product and 0 < read.count <= most and read.length >= SHORT and slices_in(read.b, read.depth))
+    return bool(is_product and 0 < read.count <= most and read.length >= SHORT and read.slices)
 
 
 def _axes_in(expr: tir.PrimExpr, axes: Sequence[Axis]) -> list[Axis]:
@@ -136,13 +143,14 @@ def _axes_in(expr: tir.PrimExpr, axes: Sequence[Axis]) -> list[Axis]:
 
 
 def _fits(read: Gemv, chunk: int) -> bool:
-    return read.length % chunk == 0 and all(found.fits(chunk) for found in slices_in(read.b, read.depth))
+    return read.length % chunk == 0 and all(found.fits(chunk) for found in read.slices)
 
 
 def choose_gemv(nest: Nest) -> dict[str, Any]:
     """Return the knobs of `gemv_threads`; Declined if `nest` is not a product of few rows."""
     read = read_gemv(nest)
-    chunk = int(VECTOR_BYTES * 8 / max(found.bits for found in slices_in(read.b, read.depth))) or 1
+    most = int(VECTOR_BYTES * 8 / max(found.bits for found in read.slices)) or 1
+    chunk = min(1 << most.bit_length() - 1, MOST_TERMS)
     while not _fits(read, chunk):
         chunk //= 2
     parts, columns = read.length // chunk, constant(extent_of(read.outer))
@@ -183,7 +191,7 @@ def read_once(nest: Nest) -> set[tir.Buffer]:
     knobs={
         "threads": Knob("the number of threads that share a sum", 1, 256, is_power=True),
         "results": Knob("the number of neighboring results of a row that a thread computes", 1, 8, is_power=True),
-        "chunk": Knob("the number of terms that a thread adds at a time", 1, 128, is_power=True),
+        "chunk": Knob("the number of terms that a thread adds at a time", 1, MOST_TERMS, is_power=True),
     },
 )
 def gemv_threads(
@@ -224,8 +232,8 @@ class _Kernel:
         self._element = new_buffer("element", read.b.dtype, [results], "local")
         widest = max([parse_dtype(found.dtype).bytes for found in loads_in(read.a)], default=VECTOR_BYTES)
         self._few = min(chunk, VECTOR_BYTES // widest)
-        self._a = Registers("a", read.a, read.depth, self._few, read.count)
-        self._b = Registers("b", read.b, read.depth, chunk, results)
+        self._a = Registers("a", read.a, read.depth, read.nest.axes, self._few, read.count)
+        self._b = Registers("b", read.b, read.depth, read.nest.axes, chunk, results)
 
     def run(self) -> tir.Stmt:
         """Return the kernel."""

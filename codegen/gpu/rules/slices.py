@@ -5,23 +5,25 @@ W[n, k // 8], S[n, k // 32]      for 32 consecutive k are four words, read at on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ....ir import make, tir
-from ....ir.base import Node
+from ....ir.analysis.proof import prove
+from ....ir.base import Node, Op
 from ....ir.dtype import parse_dtype
 from ....ir.equal import structural_equal
 from ....ir.simplify import simplify
-from ....ir.visit import rewrite, substitute, walk
+from ....ir.visit import children, rewrite, substitute, walk
 from ...rules.build import Index, constant, divide, load, new_buffer, plus, store, times
 from ...rules.nest import Axis
 from .grid import unrolled, vectorized
 
 VECTOR_BYTES = 16
 """Number of bytes that a thread reads at once."""
+_CHOICE = Op("tir.if_then_else")
 Values = Mapping[tir.Var, tir.PrimExpr]
 """The values of axes."""
 
@@ -63,7 +65,11 @@ class Slice(Struct, frozen=True, eq=False):
 def slice_of(found: tir.BufferLoad, depth: Axis) -> Slice | None:
     """Return a load as a slice along `depth`; None if it is not one."""
     *others, last = found.indices
-    if found.buffer.strides or any(node is depth.var for index in others for node in walk(index)):
+    if (
+        found.buffer.strides
+        or found.predicate is not None
+        or any(node is depth.var for index in others for node in walk(index))
+    ):
         return None
     match last:
         case tir.Var() if last is depth.var:
@@ -79,22 +85,47 @@ def loads_in(expr: tir.PrimExpr) -> Iterator[tir.BufferLoad]:
     return (node for node in walk(expr) if isinstance(node, tir.BufferLoad))
 
 
-def slices_in(expr: tir.PrimExpr, depth: Axis) -> list[Slice]:
-    """Return the slices that an expression reads, each once."""
+def slices_in(expr: tir.PrimExpr, depth: Axis, axes: Sequence[Axis]) -> list[Slice]:
+    """Return the slices that an expression of `axes` can read in advance, each once: a load that depends on a condition must be valid
+    without it.
+    """
     slices: list[Slice] = []
-    for item in loads_in(expr):
+    for item, is_certain in _loads(expr, True):
         found = slice_of(item, depth)
-        if found is not None and not any(structural_equal(item, other.load, map_free_vars=False) for other in slices):
+        if found is None or any(structural_equal(item, other.load, map_free_vars=False) for other in slices):
+            continue
+        if is_certain or _is_valid(item, axes):
             slices.append(found)
     return slices
+
+
+def _loads(expr: Node, is_certain: bool) -> Iterator[tuple[tir.BufferLoad, bool]]:
+    """Yield the loads in an expression, and whether they are evaluated whenever it is: parts behind a condition are not."""
+    is_choice = isinstance(expr, tir.Select | tir.And | tir.Or) or (isinstance(expr, tir.Call) and expr.op == _CHOICE)
+    if isinstance(expr, tir.BufferLoad):
+        yield expr, is_certain
+    parts = [part for part in children(expr) if isinstance(part, tir.PrimExpr)]
+    for number, part in enumerate(parts):
+        yield from _loads(part, is_certain and (number == 0 or not is_choice))
+
+
+def _is_valid(item: tir.BufferLoad, axes: Sequence[Axis]) -> bool:
+    """Return whether all indices of a load are proven to be inside its buffer for all values of `axes`."""
+    domains = {axis.var: tir.Range(tir.IntImm(axis.var.dtype, 0), axis.extent) for axis in axes}
+    return all(
+        prove(make.logical_and(make.less_equal(make.const(0, at.dtype), at), make.less(at, size)), domains).is_proven
+        for at, size in zip(item.indices, item.buffer.shape, strict=True)
+    )
 
 
 class Registers:
     """An expression whose slices for `length` consecutive k are kept in registers, for each of `copies` values of other axes."""
 
-    def __init__(self, name: str, expr: tir.PrimExpr, depth: Axis, length: int, copies: int) -> None:
+    def __init__(
+        self, name: str, expr: tir.PrimExpr, depth: Axis, axes: Sequence[Axis], length: int, copies: int
+    ) -> None:
         self.length, self._expr, self._depth, self._copies = length, expr, depth, copies
-        self._slices = [found for found in slices_in(expr, depth) if found.fits(length)]
+        self._slices = [found for found in slices_in(expr, depth, axes) if found.fits(length)]
         self.buffers = [
             new_buffer(f"{name}{number}", found.load.dtype, [copies * found.count(length)], "local")
             for number, found in enumerate(self._slices)
