@@ -135,6 +135,8 @@ def name_of(call: tir.Call) -> str:
 # --- ldmatrix and stmatrix ------------------------------------------------------------------------------------
 
 STORE = "ptx_stmatrix"
+ROW_BYTES = 16
+"""Size of a row of a matrix in bytes, and its alignment in shared memory."""
 
 
 class Matrices(Struct, frozen=True):

@@ -7,14 +7,25 @@ drops the last 13 bits of its factors; sums of integers wrap around or, if reque
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from .. import matrix_units, tir
 from ..base import Node
-from ..matrix_units import STORE, WARP, Fragment, Product, fragment_of, matrices_of, name_of, number, product_of
+from ..matrix_units import (
+    ROW_BYTES,
+    STORE,
+    WARP,
+    Fragment,
+    Product,
+    fragment_of,
+    matrices_of,
+    name_of,
+    number,
+    product_of,
+)
 from ..numpy_dtype import numpy_dtype
 from .buffers import memory_of
 from .calls import intrinsic
@@ -136,6 +147,7 @@ def _ldmatrix(call: tir.Call) -> Exchange:
         local, local_at, shared, shared_at = operands(frame)[3:7]
         told = Pointer(shared.memory, shared.offset + shared_at * size)
         lanes, lane = yield from whole_warp(frame, call, told)
+        _check_rows(call, lanes[: 8 * load.count], row_length)
         for which in range(load.count):
             own, rows = lane // 4, range(8)
             if not load.is_transposed and frame.world.observer is None:
@@ -160,6 +172,7 @@ def _stmatrix(call: tir.Call) -> Exchange:
         local, local_at, shared, shared_at = operands(frame)[3:7]
         told = Pointer(shared.memory, shared.offset + shared_at * size)
         lanes, lane = yield from whole_warp(frame, call, told)
+        _check_rows(call, lanes[: 8 * stored.count], 8 * stored.packed)
         for which in range(stored.count):
             own = read_part(frame, call, local, call.dtype, local_at + which * count, count)
             if not stored.is_transposed:
@@ -171,6 +184,16 @@ def _stmatrix(call: tir.Call) -> Exchange:
         return 0
 
     return run
+
+
+def _check_rows(call: tir.Call, rows: Sequence[Pointer], length: int) -> None:
+    """Raise E0707 if a row of a matrix is outside its memory, E0712 if no GPU accesses rows there."""
+    for row in rows:
+        part_of(call, row, call.dtype, 0, length)
+    for row in rows:
+        if row.offset % ROW_BYTES:
+            reason = f"a row of T.{name_of(call)} starts at byte {row.offset}"
+            raise fault("E0712", reason, call, f"start at a multiple of {ROW_BYTES}")
 
 
 def whole_warp(frame: Frame, call: tir.Call, value: Any) -> Generator[Node, None, tuple[list[Any], int]]:

@@ -340,6 +340,22 @@ def test_stored_matrices_are_read_behind_a_barrier() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("moved", "name", "at"),
+    [("S_data, tx * 8", "ptx_ldmatrix", 4), ("D_data, (31 - tx) * 8", "ptx_stmatrix", 1)],
+)
+def test_rows_of_matrices_are_aligned(moved: str, name: str, at: int) -> None:
+    text = MOVED.format(dtype="float16", row=8, size=264, count=4, loads_turned=False, stores_turned=False, wait=WAIT)
+    program = module(text.replace(moved, f"{moved} + {at}"))
+    for check in (run, find_races):
+        with pytest.raises(tvms.TvmsError) as caught:
+            check(program, "main", [np.zeros((32, 8), np.float16)] * 2)
+        found = caught.value.diagnostics[0]
+        first = 2 * at if name == "ptx_ldmatrix" else 16 * 31 + 2 * at
+        assert (found.code, found.message) == ("E0712", f"a row of T.{name} starts at byte {first}")
+        assert (found.help, found.span is not None) == ("start at a multiple of 16", True)
+
+
 # --- What no GPU does -----------------------------------------------------------------------------------------------
 
 WARP = """
