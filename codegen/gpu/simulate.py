@@ -32,6 +32,7 @@ from ...ir.jumps import RETURN
 from ...ir.visit import walk
 from ..lower.rewriter import Rewriter, sequence
 from ..lower.vectors import add, multiply, widen
+from .architectures import WARP
 from .exchange import active_lanes, shuffled_from
 from .kernel import ACTIVE, SYNC, Axis, Kernel, is_apart, is_exchange, scope_of, size_of
 from .rotate import rotate_loops
@@ -190,17 +191,23 @@ class Simulator(Rewriter):
     # --- Statements in which threads wait for each other
 
     def _barrier(self, stmt: tir.Evaluate, mask: Array | None) -> list[tir.Stmt]:
-        """Check that all threads of the block are active. At a warp barrier, only the active threads wait for each
-        other.
-        """
+        """Check that all threads of the block are active, or all threads of each warp that reaches a barrier of the warp."""
         assert isinstance(stmt.value, tir.Call)
-        scope = stmt.value.args[0]
-        if mask is None or (isinstance(scope, tir.StringImm) and scope.value == "warp"):
+        if mask is None:
             return []
-        here = self._array("here", "int64", 1)
-        count = here.store(ZERO, make.add(here.load(ZERO), tir.IntImm("int64", 1)))
-        check = tir.Call("int32", CHECK_BARRIER, (here.load(ZERO), tir.IntImm("int64", self._count)), span=stmt.span)
-        return [here.store(ZERO, ZERO), self._each(count, mask), tir.Evaluate(check, span=stmt.span)]
+        is_warp = isinstance(stmt.value.args[0], tir.StringImm) and stmt.value.args[0].value == "warp"
+        size = tir.IntImm("int64", WARP if is_warp else self._count)
+        number = tir.Var("int64", "number")
+        groups = tir.IntImm("int64", -(-self._count // size.value))
+        here, own = self._array("here", "int64", groups.value), make.floordiv(self._thread, size)
+        count = here.store(own, make.add(here.load(own), tir.IntImm("int64", 1)))
+        left = make.sub(tir.IntImm("int64", self._count), make.mul(number, size))
+        args = here.load(number), make.minimum(left, size), tir.StringImm("handle", "warp" if is_warp else "block")
+        check = tir.Evaluate(tir.Call("int32", CHECK_BARRIER, args, span=stmt.span), span=stmt.span)
+        none, checked = (
+            tir.For(number, ZERO, groups, tir.ForKind.SERIAL, body) for body in (here.store(number, ZERO), check)
+        )
+        return [none, self._each(count, mask), checked]
 
     def _if(self, stmt: tir.IfThenElse, mask: Array | None) -> list[tir.Stmt]:
         before = self._exchanges(stmt.condition, mask)

@@ -54,12 +54,16 @@ def _add_in_turn(emitter: ExpressionEmitter, call: tir.Call) -> Value:
 
 
 def _check_barrier(emitter: ExpressionEmitter, call: tir.Call) -> Value:
-    """Emit `check_barrier(arrived, total)`: a fault if some threads, but not all, reached the barrier."""
-    here, all = (emitter.emit(arg) for arg in call.args if isinstance(arg, tir.PrimExpr))
+    """Emit `check_barrier(arrived, total, group)`: a fault if some threads of a group, but not all, reached the barrier."""
+    arrived, total, group = call.args
+    assert isinstance(arrived, tir.PrimExpr)
+    assert isinstance(total, tir.PrimExpr)
+    assert isinstance(group, tir.StringImm)
+    here, all = emitter.emit(arrived), emitter.emit(total)
     builder = emitter.builder
     some = builder.icmp_unsigned("!=", here, number(here.type, 0))
     missing = builder.icmp_unsigned("!=", here, all)
-    message = "not all threads of the block reach this barrier"
+    message = f"not all threads of the {group.value} reach this barrier"
     emitter.fail_if(builder.and_(some, missing), "E0714", message, call.span)
     return number(I32, 0)
 

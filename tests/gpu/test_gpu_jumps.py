@@ -131,6 +131,34 @@ def test_all_threads_must_reach_a_barrier(name: str) -> None:
         tvms.compile(module, target=EACH)["main"](*arguments())
 
 
+SOME_OF_A_WARP = {
+    "a condition": 'if tx < 48:\n    T.tvm_storage_sync("warp")\n',
+    "a break": in_loop(jump("k == tx % 2", BREAK), 'T.tvm_storage_sync("warp")\n'),
+    "an end": jump("tx == 40", RETURN) + 'T.tvm_storage_sync("warp")\n',
+}
+
+
+@pytest.mark.parametrize("name", SOME_OF_A_WARP)
+def test_all_threads_of_a_warp_must_reach_its_barrier(name: str) -> None:
+    module = program(SOME_OF_A_WARP[name])
+    with pytest.raises(tvms.TvmsError, match=r"E0714.*of the 32 threads of a warp reach this barrier"):
+        run(module, "main", arguments())
+    for order in ("each", "random"):
+        with pytest.raises(tvms.TvmsError) as caught:
+            tvms.compile(module, target=f"cuda -arch=sm_80 -simulate={order}")["main"](*arguments())
+        found = caught.value.diagnostics[0]
+        assert (found.code, found.message) == ("E0714", "not all threads of the warp reach this barrier")
+
+
+def test_one_warp_of_two_may_reach_a_barrier_of_its_own() -> None:
+    module, found = (
+        program(in_loop(jump("k == tx // 32", BREAK), 'T.tvm_storage_sync("warp")\n') + "B[tx] = 1\n"),
+        arguments(),
+    )
+    tvms.compile(module, target=EACH)["main"](*found)
+    assert found[2].tolist() == [1] * 64
+
+
 def test_loops_without_barriers_keep_their_jumps() -> None:
     ptx = str(tvms.emit(program(PROGRAMS["break by some without barriers"]), "ptx", "cuda -arch=sm_80"))
     assert "st.local" not in ptx
