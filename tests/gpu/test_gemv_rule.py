@@ -236,3 +236,22 @@ def test_packs_of_any_number(pack: int, bits: int) -> None:
     executable = tvms.compile(module, target=EACH)
     assert rules(executable) == ["gemv"]
     assert_right(module, executable, TOLERANCES["float32"])
+
+
+@pytest.mark.parametrize(
+    ("b", "rule", "reason"),
+    [
+        ("vj, vk", "gemv", "a sum has more than 1073741824 terms"),
+        ("vk, vj", "columns", "a column has more than 1073741824 elements"),
+    ],
+)
+def test_sums_of_more_terms_than_32_bits_count(b: str, rule: str, reason: str) -> None:
+    text = CONDITION.format(f"B[{b}]").replace("T.grid(1, 320, 128)", "T.grid(T.int64(1), T.int64(320), N)")
+    text = text.replace("(300, 128)", "(320, N)" if b == "vj, vk" else "(N, 320)").replace("128", "N")
+    for size, is_declined in ((1 << 30, False), (1 << 31, True), (1 << 32, True)):
+        module = tvms.parse(re.sub(r"\bN\b", f"T.int64({size})", text))
+        decisions = tvms.compile(module, target="cuda -arch=sm_80").decisions["main"]
+        assert ((rule, reason) in [found for decision in decisions for found in decision.declined]) == is_declined
+        assert (rule in [decision.rule for decision in decisions]) != is_declined
+        ptx = str(tvms.emit(module, "ptx", "cuda -arch=sm_80"))
+        assert "fma.rn.f32" in ptx, "without a fault at once"

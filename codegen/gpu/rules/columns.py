@@ -41,7 +41,7 @@ from ...rules.nest import Declined, Nest
 from ...rules.site import APPLIES, Site
 from ...rules.strides import step_along
 from ..architectures import WARP
-from .grid import BLOCK_X, X, Y, all_of, bound, unravel, unrolled
+from .grid import BLOCK_X, MOST_LENGTH, X, Y, all_of, bound, unravel, unrolled
 from .product import ENOUGH_BLOCKS
 from .rows import combined_value, reduced_together
 
@@ -144,6 +144,9 @@ def _kernel(nest: Nest, parts: int, chunk: int) -> tir.Stmt:
 def _check(nest: Nest) -> None:
     if not nest.reduced or not nest.spatial:
         raise Declined("it is not a column reduction")
+    depth = constant(extent_of(nest.reduced))
+    if depth is not None and depth > MOST_LENGTH:
+        raise Declined(f"a column has more than {MOST_LENGTH} elements")
     combined_value(nest)
     last = nest.spatial[-1].var
     others = [load for load in nest.loads() if load.buffer is not nest.store.buffer]

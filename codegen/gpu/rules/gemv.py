@@ -49,7 +49,7 @@ from ...rules.contraction import extent_of
 from ...rules.nest import Axis, Declined, Nest
 from ...rules.site import APPLIES, Site
 from ..architectures import WARP
-from .grid import BLOCK_X, X, Y, all_of, bound, unravel, unrolled
+from .grid import BLOCK_X, MOST_LENGTH, X, Y, all_of, bound, unravel, unrolled
 from .rows import combined_value, reduced_together
 from .slices import VECTOR_BYTES, Registers, Slice, Values, loads_in, slices_in
 
@@ -112,6 +112,8 @@ def read_gemv(nest: Nest) -> Gemv:
     depth = [axis for axis in nest.reduced if axis.size != 1]
     if not isinstance(nest.store.value, tir.Add) or len(depth) != 1 or depth[0].size is None:
         raise Declined("it is not a sum of constant length")
+    if depth[0].size > MOST_LENGTH:
+        raise Declined(f"a sum has more than {MOST_LENGTH} terms")
     match substitute(value, units):
         case tir.Mul(a=left, b=right):
             dtype = ""

@@ -14,6 +14,8 @@ from ..architectures import MOST_EXTENT
 
 X, Y, Z = "threadIdx.x", "threadIdx.y", "threadIdx.z"
 BLOCK_X, BLOCK_Y, BLOCK_Z = "blockIdx.x", "blockIdx.y", "blockIdx.z"
+MOST_LENGTH = 1 << 30
+"""Maximum number of terms of a sum that threads share, since their positions are numbers of 32 bits."""
 
 
 def bound(tag: str, extent: Index, var: tir.Var, body: tir.Stmt) -> tir.Stmt:

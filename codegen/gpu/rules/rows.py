@@ -48,7 +48,7 @@ from ...rules.strides import step_along
 from ..allreduce import barrier
 from ..architectures import STATIC_SHARED_BYTES, WARP
 from ..kernel import ALLREDUCE
-from .grid import BLOCK_X, X, bound, unravel, vectorized
+from .grid import BLOCK_X, MOST_LENGTH, X, bound, unravel, vectorized
 
 MOST_THREADS = 256
 SHORT = 32
@@ -134,6 +134,9 @@ def _check(group: Sequence[Nest], shared: int) -> None:
         inner = nest.axes[shared:]
         if any(not axis.is_reduced for axis in inner):
             raise Declined("a row is reduced to more than one element")
+        length = constant(extent_of(inner))
+        if length is not None and length > MOST_LENGTH:
+            raise Declined(f"a row has more than {MOST_LENGTH} elements")
         along = [read for read in nest.loads() if step_along(read, inner[-1].var) != 0]
         if not any(step_along(read, inner[-1].var) == 1 for read in along):
             raise Declined("the elements of a row are not contiguous")
