@@ -38,6 +38,7 @@ class Blocked(Node, frozen=True, eq=False, kw_only=True):
 Body: TypeAlias = Callable[[Frame], Iterable[Node]]
 Exchange: TypeAlias = Callable[[Frame], Generator[Node, None, Value]]
 
+_REMEDY = "move it out of conditions and loops that some threads skip or leave"
 _MATRIX = ("tir.ptx_mma", "tir.ptx_ldmatrix", "tir.ptx_stmatrix", "tir.ptx_wgmma_mma_async")
 _WARP = (ACTIVE, *SHUFFLES, *_MATRIX, *[f"tir.{name}" for name in OF_WARP])
 ENDED = "ended"
@@ -214,7 +215,7 @@ def _take_turns(threads: Sequence[Iterator[Node]]) -> Iterator[Node]:
         barrier = next(wait for wait in waits if wait is not None)
         if shuffle is None and any(wait is not barrier for wait in waits):
             said = f"only {sum(wait is barrier for wait in waits)} of {len(waits)} threads reach this barrier"
-            raise fault("E0714", said, barrier, "move it out of the condition")
+            raise fault("E0714", said, barrier, _REMEDY)
         yield barrier if shuffle is None else shuffle
         waits = [
             next(thread, None) if shuffle is None or _is_of_warp(wait) else wait
@@ -255,7 +256,7 @@ def _compile_barrier(call: tir.Call) -> Exchange:
     def wait_in_warp(frame: Frame) -> Generator[Node, None, Value]:
         first = thread_number(frame) // WARP * WARP
         size = min(WARP, thread_count(frame) - first)
-        yield from meet(frame, call, 0, size, first, "a warp reach this barrier", "move it out of the condition")
+        yield from meet(frame, call, 0, size, first, "a warp reach this barrier", _REMEDY)
         return 0
 
     return wait_in_warp if _is_warp_barrier(call) else wait

@@ -83,7 +83,7 @@ def test_parts_of_warps_wait_in_vain(condition: str, said: str) -> None:
         "   |\n"
         ' 8 |         T.tvm_storage_sync("warp")\n'
         "   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
-        "   = help: move it out of the condition"
+        "   = help: move it out of conditions and loops that some threads skip or leave"
     )
 
 

@@ -141,7 +141,7 @@ def program(*lines: str, parameters: str = 'A: T.Buffer((4, 3), "float32"), n: T
         ),
         (
             ['tx = T.launch_thread("threadIdx.x", 4)', "if tx < 1:", '    T.tvm_storage_sync("shared")'],
-            "E0714: only 1 of 4 threads reach this barrier (move it out of the condition)"
+            "E0714: only 1 of 4 threads reach this barrier (move it out of conditions and loops that some threads skip or leave)"
             ' at `T.tvm_storage_sync("shared")`',
         ),
         (
