@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 
@@ -39,6 +40,12 @@ class Owned:
         self._dropped.append(self.handle)
 
 
+class Keeper(Protocol):
+    """Something that keeps memory in order to be faster."""
+
+    def release_memory(self) -> None: ...
+
+
 class Graph(Owned):
     """A graph of CUDA, and the positions of its kernels."""
 
@@ -64,6 +71,7 @@ class Driver:
         self._dropped: deque[Any] = deque()
         """What is to be destroyed by the next call: garbage may be collected in any thread, at any time."""
         self._pool = Pool(cuda, lambda: self._others)
+        self._keepers: WeakSet[Keeper] = WeakSet()
         self._capturing: tuple[int, Any] | None = None
         """The stream in which graphs are captured, and its owner."""
 
@@ -83,7 +91,7 @@ class Driver:
         """Allocate `size` bytes and return the address; E0717 if memory is exhausted."""
         with self._calls("allocate memory"), self._lock:
             try:
-                address = self._pool.allocate(size)
+                address = self._allocated(size)
             except CudaError as problem:
                 if not problem.is_memory:
                     raise
@@ -94,6 +102,21 @@ class Driver:
                 return address
         message, help = f"the GPU has less than {size} bytes of free memory", "free arrays, or use smaller ones"
         raise error("E0717", message, None, help)
+
+    def _allocated(self, size: int) -> int:
+        """Return the address of `size` bytes, for which memory that is only kept is released if there are no others."""
+        try:
+            return self._pool.allocate(size)
+        except CudaError as problem:
+            if not (problem.is_memory and self._keepers):
+                raise
+        for keeper in list(self._keepers):
+            keeper.release_memory()
+        return self._pool.allocate(size)
+
+    def note_keeper(self, keeper: Keeper) -> None:
+        """Let `keeper`, as long as it exists, release its memory when memory is exhausted."""
+        self._keepers.add(keeper)
 
     def free(self, address: int) -> None:
         """Free memory for reuse after all preceding work; this calls nothing, and never waits."""

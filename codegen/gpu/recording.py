@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import pairwise
-from threading import Lock
+from threading import RLock
 from typing import Any, cast
 
 import numpy as np
@@ -27,6 +27,9 @@ FEWEST = 2
 """Number of consecutive launches from which on they become a graph."""
 MOST_RECORDINGS = 32
 """Number of combinations of sizes that are kept for each function, the latest ones."""
+
+
+NO_MEMORY = "the GPU has no memory for it"
 
 
 class GraphReport(Struct, frozen=True):
@@ -109,7 +112,7 @@ class RecordedEntry:
         self, entry: GraphEntry, loaded: LoadedProgram, constants: Callable[[], Iterable[DeviceArray]]
     ) -> None:
         """`constants` returns those of the program that are in GPU memory."""
-        self._entry, self._loaded, self._constants, self._lock = entry, loaded, constants, Lock()
+        self._entry, self._loaded, self._constants, self._lock = entry, loaded, constants, RLock()
         self._states: dict[Hashable, list[int] | _Recording | GraphReport] = {}
         """What is known of calls, by the kinds and sizes of their arguments: the addresses of arrays in the first call, then a recording
         or why there is none.
@@ -117,6 +120,16 @@ class RecordedEntry:
 
     def __repr__(self) -> str:
         return repr(self._entry)
+
+    def release_memory(self) -> None:
+        """Drop the recordings, unless another thread repeats one; later calls are executed."""
+        if self._lock.acquire(blocking=False):
+            try:
+                for key, state in self._states.items():
+                    if isinstance(state, _Recording):
+                        self._states[key] = GraphReport(obstacle=NO_MEMORY)
+            finally:
+                self._lock.release()
 
     @property
     def reports(self) -> list[GraphReport]:
@@ -150,6 +163,7 @@ class RecordedEntry:
                 self._keep(key, addresses)
         if not isinstance(state, list) or _overlap([*arrays, *self._constants()]):
             return self._entry.execute(frame)
+        find_driver().note_keeper(self)
         with tracing() as trace:
             value = self._entry.execute(frame)
         fixed = {
@@ -197,7 +211,7 @@ def _unrecorded(problem: TvmsError) -> GraphReport:
     reason = problem.diagnostics[0]
     if reason.code not in ("E0717", "E0727"):
         raise problem
-    return GraphReport(obstacle="the GPU has no memory for it" if reason.code == "E0717" else reason.message)
+    return GraphReport(obstacle=NO_MEMORY if reason.code == "E0717" else reason.message)
 
 
 def _overlap(arrays: Arrays) -> bool:

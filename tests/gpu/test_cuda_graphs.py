@@ -416,6 +416,19 @@ def test_without_memory_functions_are_executed(open_gpu: Open) -> None:
     assert len(kept) == 3
 
 
+def test_recordings_end_when_memory_is_exhausted(open_gpu: Open) -> None:
+    gpu, driver = open_gpu("pycuda", memory_limit=1 << 20)
+    main, sizes = recorded(doubling("n"), gpu)["main"], (20_000, 18_000, 16_000)
+    for size in sizes:
+        for _ in range(3):
+            main(there(np.ones(size, "f4"))[0])
+    assert [report.graphs for report in main.cuda_graphs] == [1, 1, 1]
+    address = driver.allocate(900_000)
+    assert reports(main) == ["not recorded: the GPU has no memory for it"] * 3
+    driver.free(address)
+    np.testing.assert_array_equal(main(np.ones(20_000, "f4")), np.full(20_000, 256, "f4"))
+
+
 @pytest.mark.parametrize("is_blocking", [True, False])
 def test_streams_take_turns(gpu: FakeGpu, is_blocking: bool) -> None:
     main, (w,), kept = recorded(CHAIN, gpu)["main"], there(W), []
