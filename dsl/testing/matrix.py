@@ -103,7 +103,7 @@ def features_of_step(schedule: Schedule, given: Mapping[str, Any]) -> frozenset[
 def _features_around(function: tir.PrimFunc, asked: set[tir.Stmt], names: set[str]) -> frozenset[str]:
     """Return the features of the nests that contain some statements, or blocks with some names."""
     own = [nest for nest in _nests(function) if asked & nest.statements or names & nest.names]
-    return frozenset().union(*(nest.features for nest in own))
+    return frozenset[str]().union(*(nest.features for nest in own))
 
 
 class _Nest(Struct, frozen=True, eq=False):

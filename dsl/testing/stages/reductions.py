@@ -60,7 +60,8 @@ def biased(kernel: Kernel, last: bool) -> tir.Stmt:
     target, others = kernel.result("D", dtype, shape, last), kernel.axes(shape)
     with_it = combine if kernel.choose.number(0, 5) else kernel.choose.pick(_REDUCERS)[0]
     pair = [tir.BufferLoad(dtype, middle, kernel.at(middle, others)), kernel.value(dtype, others, 2)]
-    value = with_it(*pair[:: kernel.choose.pick((1, -1))])
+    left, right = pair[:: kernel.choose.pick((1, -1))]
+    value = with_it(left, right)
     after = kernel.block("bias", others, tir.BufferStore(target, value, kernel.at(target, others)))
     kernel.readable += [middle, target]
     return sequence([nest(kernel, axes, block), nest(kernel, others, after)])
