@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from ...ir.diagnostics import TvmsError
 from ..graph.calls import GraphEntry
+from ..runtime.sizes import Frame
 from .arrays import DeviceArray
 from .driver import Driver, Graph, find_driver
 from .entry import LoadedProgram
@@ -29,7 +30,7 @@ MOST_RECORDINGS = 32
 """Number of combinations of sizes that are kept for each function, the latest ones."""
 
 
-NO_MEMORY = "the GPU has no memory for it"
+NO_MEMORY = "the GPU does not have enough memory"
 
 
 class GraphReport(Struct, frozen=True):
@@ -163,14 +164,14 @@ class RecordedEntry:
                 self._keep(key, addresses)
         if not isinstance(state, list) or _overlap([*arrays, *self._constants()]):
             return self._entry.execute(frame)
+        fixed = {at: address for at, address in enumerate(addresses) if address == state[at]}
+        return self._record(key, frame, arrays, fixed)
+
+    def _record(self, key: Hashable, frame: Frame, arrays: Arrays, fixed: dict[int, int]) -> Any:
+        """Execute a call, and keep its recording; `fixed` are the addresses of the arguments that were the same before, by number."""
         find_driver().note_keeper(self)
         with tracing() as trace:
             value = self._entry.execute(frame)
-        fixed = {
-            number: address
-            for number, (address, before) in enumerate(zip(addresses, state, strict=True))
-            if address == before
-        }
         try:
             found: _Recording | GraphReport = _Recording(find_driver(), relocate(trace, arrays, value), fixed)
         except NotRepeatable as reason:
