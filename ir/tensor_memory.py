@@ -89,7 +89,7 @@ class TensorProduct(Struct, frozen=True):
 
 
 def matrix_descriptor(tile: Tile) -> int:
-    """Return the descriptor of a factor but for its start address, which it has in units of 16 bytes: version 1, and the 128-byte
+    """Return the descriptor of a factor without its start address, which is encoded in units of 16 bytes: version 1, and the 128-byte
     swizzle, number 2, from bit 61 on.
     """
     return 2 << 61 | 1 << 46 | tile.stride >> 4 << 32 | tile.leading >> 4 << 16

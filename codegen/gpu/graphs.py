@@ -29,7 +29,7 @@ class ExecutableGraph:
 
 
 def capture(stream: int, launch: Callable[[], None]) -> ExecutableGraph:
-    """Return a graph of the kernels that `launch` launches in a stream that has no other work, and does not wait for the default one.
+    """Return a graph of the kernels that `launch` launches in `stream`, a non-blocking stream without other work.
 
     They are not executed.
     """

@@ -1,4 +1,4 @@
-"""Accesses of memory that `--races` compares, and what it says of two that conflict."""
+"""The memory accesses that `--races` compares, and its reports of conflicts."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ class _Detector(Observer):
     def _check_pending(
         self, pending: Mapping[tuple[int, int], AccessEvent], event: AccessEvent, named: tuple[str, int]
     ) -> None:
-        """Report the `pending` copies to an element that `event` accesses: the threads that wait for them have not done so."""
+        """Report that `event` accesses an element while the `pending` copies to it may still be running."""
         for copy in pending.values():
             key = (id(copy.node), id(event.node))
             if copy.launch == event.launch and key not in self.races:

@@ -52,7 +52,7 @@ class _Cell(Struct):
 
 
 class TensorMemoryOrder:
-    """Finds products and loads that do not follow what they depend on."""
+    """Finds products and loads that may start before the work they depend on is complete."""
 
     def __init__(self, knowledge: Knowledge) -> None:
         self.problems: dict[tuple[int, int], Diagnostic] = {}

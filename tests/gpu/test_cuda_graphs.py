@@ -412,7 +412,7 @@ def test_without_memory_functions_are_executed(open_gpu: Open) -> None:
     kept = [main(x), *there(*[np.ones(40_000, "f4")] * 2)]
     for _ in range(3):
         np.testing.assert_array_equal(main(x).numpy(), np.full(40_000, 256, "f4"))
-    assert reports(main) == ["not recorded: the GPU has no memory for it"]
+    assert reports(main) == ["not recorded: the GPU does not have enough memory"]
     assert len(kept) == 3
 
 
@@ -424,7 +424,7 @@ def test_recordings_end_when_memory_is_exhausted(open_gpu: Open) -> None:
             main(there(np.ones(size, "f4"))[0])
     assert [report.graphs for report in main.cuda_graphs] == [1, 1, 1]
     address = driver.allocate(900_000)
-    assert reports(main) == ["not recorded: the GPU has no memory for it"] * 3
+    assert reports(main) == ["not recorded: the GPU does not have enough memory"] * 3
     driver.free(address)
     np.testing.assert_array_equal(main(np.ones(20_000, "f4")), np.full(20_000, 256, "f4"))
 
@@ -568,7 +568,7 @@ def test_memory_that_is_exhausted_once(gpu: FakeGpu, number: int, monkeypatch: p
     def sometimes(size: int) -> int:
         nonlocal count
         count += 1
-        if count in (number, number + 1):  # memory is allocated again after what is unused has been released
+        if count in (number, number + 1):  # the driver releases unused memory, then tries once more
             raise Failed("OUT_OF_MEMORY")
         return allocate(size)
 

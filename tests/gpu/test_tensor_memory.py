@@ -89,7 +89,7 @@ def instruction_fields(n: int, dtype: str, layouts: tuple[str, str]) -> dict[str
 
 
 def fields(found: int, table: dict[str, tuple[int, int]]) -> dict[str, int]:
-    """Return the fields of a descriptor, which has no other bits."""
+    """Return the fields of a descriptor; fails if any other bit is set."""
     read = {name: found >> first & (1 << bits) - 1 for name, (first, bits) in table.items()}
     assert sum(read[name] << first for name, (first, _) in table.items()) == found
     return read

@@ -103,7 +103,7 @@ def warp_columns(program: Program, block: Block, *, parts: Integer = 16, chunk: 
 
 
 def _kernel(nest: Nest, parts: int, chunk: int) -> tir.Stmt:
-    """Return the kernel of a column reduction; Declined if `nest` is not one, or has no whole chunks."""
+    """Return the kernel of a column reduction; Declined if `nest` is not one, or its length is not a multiple of `chunk`."""
     _check(nest)
     if chunk > 1 and not is_multiple(extent_of(nest.reduced), chunk):
         raise Declined(f"a column does not consist of parts of {chunk} elements")
